@@ -1,0 +1,147 @@
+"""Tables that hold images: Parquet files and Hub data sets, streamed through `datasets`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.importers.columns import assign, listed
+from backend.records import Item, LeftOut, SourceError, clean_text, regular
+
+
+def read_parquet(
+    files: list[Path], root: Path, system: str, names: Mapping[str, str]
+) -> tuple[int, Iterator[Item | LeftOut]]:
+    """How many rows the files hold by their own footers, and the items. A file that is no Parquet is left out.
+
+    Raises SourceError where no file can be read, or where the columns do not do.
+    """
+    good, bad, total = [], [], 0
+    for path in files:
+        name = str(path.relative_to(root))
+        try:
+            footer = pq.ParquetFile(path)
+        except (OSError, pa.ArrowException) as error:
+            bad.append(LeftOut(name, f"no Parquet file that can be read ({str(error)[:80]}); fetch it again"))
+            continue
+        good.append((path, name, footer.metadata.num_rows))
+        total += footer.metadata.num_rows
+        _columns(footer.schema_arrow.names, _image_column(footer.schema_arrow), names, name, system)
+    if not good:
+        raise SourceError(f"{files[0]}: {bad[0].reason}")
+
+    def items() -> Iterator[Item | LeftOut]:
+        import datasets
+
+        yield from bad
+        for path, name, rows in good:
+            done = 0
+            try:
+                stream = datasets.load_dataset(
+                    "parquet", data_files=str(path), split="train", streaming=True, cache_dir=None
+                )
+                for item in _items(stream, name, system, names):
+                    yield item
+                    done += 1
+            except (OSError, ValueError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
+                reason = f"damaged after row {done:,} of {rows:,} ({str(error)[:80]}); fetch it again"
+                yield LeftOut(name, reason)
+
+    return total + len(bad), items()
+
+
+def read_hub(name: str, split: str, system: str, names: Mapping[str, str]) -> Iterator[Item | LeftOut]:
+    """The items of a Hub data set. Raises SourceError, on the first item, where the Hub or the set is out of reach."""
+    import datasets
+    import httpx
+    from huggingface_hub import errors
+
+    hint = (
+        f"{name!r} is no folder here, and as a data set it cannot be had from the Hub. Check its name and the "
+        "network, or fetch its Parquet files elsewhere and import the folder that holds them"
+    )
+    try:
+        stream = datasets.load_dataset(name, split=split, streaming=True)
+        yield from _items(stream, name, system, names)
+    except (
+        errors.HfHubHTTPError,
+        errors.OfflineModeIsEnabled,
+        datasets.exceptions.DatasetsError,
+        httpx.HTTPError,
+        OSError,
+        ValueError,
+    ) as error:
+        raise SourceError(f"{hint}. ({type(error).__name__}: {str(error)[:200]})") from error
+
+
+def _image_column(schema: pa.Schema) -> str:
+    """The first column that holds images: a struct with bytes, or bytes themselves; "" where there is none."""
+    for field in schema:
+        kind = field.type
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return field.name
+        if pa.types.is_struct(kind) and "bytes" in [kind.field(i).name for i in range(kind.num_fields)]:
+            return field.name
+    return ""
+
+
+def _columns(columns: list[str], image: str, names: Mapping[str, str], where: str, system: str) -> dict[str, str]:
+    if image and "image" not in names.values():
+        names = {**names, image: "image"}
+    ours = assign(columns, names, where)
+    if "image" not in ours.values():
+        raise SourceError(
+            f"{where} has no column of images; it has {listed(columns)}. Say which it is with --map COLUMN=image"
+        )
+    if "system" not in ours.values() and not system:
+        raise SourceError(
+            f"{where} has no column 'system' or 'model'; it has {listed(columns)}. "
+            "Say which it is with --map COLUMN=system, or name the one system with --system NAME"
+        )
+    return {column: "item" if name == "file_name" else name for column, name in ours.items()}
+
+
+def _items(stream: Any, where: str, system: str, names: Mapping[str, str]) -> Iterator[Item | LeftOut]:
+    import datasets
+
+    if stream.features is None:
+        stream = stream._resolve_features()
+    image = _image_column(stream.features.arrow_schema)
+    ours = _columns(list(stream.features), image, names, where, system)
+    column = next(key for key, name in ours.items() if name == "image")
+    stream = stream.cast_column(column, datasets.Image(decode=False))
+    for number, row in enumerate(stream, start=1):
+        name = f"{where}, row {number}"
+        raw = {ours[key]: _text(value) for key, value in row.items() if key != column}
+        raw["system"] = raw.get("system") or system
+        raw["item"] = " ".join(filter(None, [name, clean_text(raw.get("item", ""))[:200]]))
+        yield _item(raw, row[column])
+
+
+def _item(raw: dict[str, str], image: Any) -> Item | LeftOut:
+    name = raw.pop("item")
+    data = (image or {}).get("bytes")
+    if not data:
+        reason = "the row holds no image bytes (paths in a table are not followed)"
+        return LeftOut(name, f"{reason}; remove the row or embed the image")
+    try:
+        values, notes = regular(raw)
+    except ValueError as error:
+        return LeftOut(name, str(error))
+    return Item(name, values, lambda: data, notes)
+
+
+def _text(value: Any) -> str:
+    """A cell as text; lists and structs as JSON, bytes as their number."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)[:10_000]
+    return str(value)

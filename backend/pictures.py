@@ -1,0 +1,131 @@
+"""Bytes from outside -> a checked picture: its format and size, and a thumbnail. The only module that decodes.
+
+Formats are limited to those that browsers show; Pillow's other readers are never tried.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from backend.records import MIME
+
+MAX_PIXELS = 64_000_000
+"""Pictures of more pixels are left out (a decompression bomb needs a limit); `--max-megapixels` sets another."""
+MAX_BYTES = 100_000_000
+"""Files of more bytes are left out before they are read."""
+THUMBNAIL = 256
+GROUND = (255, 255, 255)
+
+_DECODE_ERRORS = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    MemoryError,
+    AttributeError,
+    ZeroDivisionError,
+    RuntimeError,
+    NotImplementedError,
+    struct.error,
+    zlib.error,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
+"""What Pillow's readers were seen to raise on damaged files (tests/test_pictures.py damages some)."""
+
+
+class PictureError(Exception):
+    """Bytes that are no usable picture. The message says why, in words for the import report."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A checked picture: its format, upright size in pixels, whether it moves, and a WebP thumbnail."""
+
+    format: str
+    width: int
+    height: int
+    animated: bool
+    thumbnail: bytes
+
+
+def _open(data: bytes, max_pixels: int) -> Image.Image:
+    if not data:
+        raise PictureError("the file is empty (0 bytes); export it again")
+    if len(data) > MAX_BYTES:
+        raise PictureError(f"the file has {len(data):,} bytes, more than the limit of {MAX_BYTES:,}")
+    try:
+        image = Image.open(io.BytesIO(data), formats=tuple(MIME))
+    except Image.UnidentifiedImageError:
+        raise PictureError(f"no picture that can be read; use one of {', '.join(MIME)}") from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise PictureError(_too_large("over 89 million", max_pixels)) from None
+    except _DECODE_ERRORS as error:
+        raise PictureError(f"damaged picture ({_words(error)})") from error
+    if image.width * image.height > max_pixels:
+        size = f"{image.width:,} x {image.height:,} = {image.width * image.height:,}"
+        raise PictureError(_too_large(size, max_pixels))
+    return image
+
+
+def _too_large(size: str, max_pixels: int) -> str:
+    return f"{size} pixels, more than the limit of {max_pixels:,}; scale it down or raise --max-megapixels"
+
+
+def _words(error: BaseException) -> str:
+    return str(error).split("\n")[0][:120] or type(error).__name__
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    """Any mode -> RGB: 16-bit grey is scaled, not clipped; transparency lies on a white ground."""
+    if image.mode.startswith("I"):
+        values = np.asarray(image).astype(np.int64)
+        image = Image.fromarray((values >> 8 if values.max(initial=0) > 255 else values).astype(np.uint8))
+    if image.mode in ("LA", "PA", "La", "RGBA", "RGBa") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        ground = Image.new("RGB", image.size, GROUND)
+        ground.paste(image, mask=image.getchannel("A"))
+        return ground
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def read_picture(data: bytes, max_pixels: int = MAX_PIXELS) -> Picture:
+    """Check a file's bytes and make its thumbnail.
+
+    The first frame counts where a file moves; EXIF rotation is applied. The thumbnail is WebP, at most
+    THUMBNAIL pixels on its longer side, never larger than the picture. Raises PictureError.
+    """
+    image = _open(data, max_pixels)
+    try:
+        kind = "JPEG" if image.format == "MPO" else str(image.format)
+        animated = kind != "JPEG" and bool(getattr(image, "is_animated", False))
+        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        width, height = image.size[::-1] if turned else image.size
+        if image.mode == "RGB":  # lets Pillow decode a JPEG at reduced size
+            image.thumbnail((THUMBNAIL, THUMBNAIL))
+        image = _rgb(ImageOps.exif_transpose(image))
+        image.thumbnail((THUMBNAIL, THUMBNAIL))
+        out = io.BytesIO()
+        image.save(out, "WEBP", quality=80, method=2, exif=b"", icc_profile=b"")
+    except _DECODE_ERRORS as error:
+        raise PictureError(f"damaged picture ({_words(error)})") from error
+    return Picture(kind, width, height, animated, out.getvalue())
+
+
+def read_pixels(data: bytes, max_pixels: int = MAX_PIXELS) -> np.ndarray:
+    """All pixels of the first frame, upright: uint8 of shape (height, width, 3). Raises PictureError."""
+    image = _open(data, max_pixels)
+    try:
+        return np.asarray(_rgb(ImageOps.exif_transpose(image)))
+    except _DECODE_ERRORS as error:
+        raise PictureError(f"damaged picture ({_words(error)})") from error

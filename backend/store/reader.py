@@ -1,0 +1,157 @@
+"""An audit opened for reading: its table in memory, its images by row from the memory map."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.records import AXES, MIME, UNSPECIFIED
+from backend.store.files import StoreError, audit_folder, check_files, read_manifest
+from backend.store.shards import Shard
+
+GENERATIONS = "generations.parquet"
+REPORT = "import_report.parquet"
+REPORT_COLUMNS = ("source", "item", "outcome", "reason")
+OPEN_SHARDS = 64
+_PLAIN = ("id", "sha256", "source")
+
+
+def measure_file(name: str) -> str:
+    """Where a stage's row-aligned numbers lie in an audit's folder."""
+    return f"measures/{name}.parquet"
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """A Parquet table of ours as a frame; repeated texts become categories. Raises StoreError."""
+    try:
+        data = path.read_bytes()
+        schema = pq.read_schema(io.BytesIO(data))
+        texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+        table = pq.read_table(io.BytesIO(data), read_dictionary=[t for t in texts if t not in _PLAIN])
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(f"{path} cannot be read ({error}). Restore it from a copy or import again.") from error
+    return table.to_pandas()
+
+
+def subjects(table: pd.DataFrame) -> pd.Series:
+    """What each row's prompt was about, as people choose it: a profession, identity phrases, or an action."""
+    keys = table[["subset", "profession", "action", *AXES]].drop_duplicates()
+
+    def name(row: Mapping[str, Any]) -> str:
+        if row["subset"] == "professions":
+            return str(row["profession"])
+        phrases = [str(row[axis]) for axis in AXES if row[axis] != UNSPECIFIED]
+        if row["subset"] == "identities":
+            return "identity prompt: " + (" + ".join(phrases) or "no phrase")
+        return "neutral prompt: " + (str(row["action"]) or "no action")
+
+    keys = keys.assign(subject=[name(row) for row in keys.to_dict("records")])
+    merged = table[list(keys.columns[:-1])].merge(keys, how="left", on=list(keys.columns[:-1]))
+    return merged["subject"].astype("category")
+
+
+class Audit:
+    """One audit, read-only. Row i of every table, shard and array is generation i.
+
+    `generations` is the table of records.DTYPES and label_* / extra_* columns, with `subject` beside it;
+    `manifest` is the parsed manifest. Opening checks the size of every file and the hash of the tables;
+    `check()` reads every byte.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        manifest = read_manifest(folder)
+        if manifest is None:
+            raise StoreError(f"{folder} holds no audit: make one with `python -m backend import SOURCE {folder.name}`")
+        wrong = check_files(folder, {**manifest, "shards": {}}, full=True)
+        wrong += check_files(folder, {"files": {}, "shards": manifest["shards"]}, full=False)
+        if wrong:
+            raise StoreError(
+                f"{wrong[0]}{f' (and {len(wrong) - 1} more)' if wrong[1:] else ''}. "
+                "Restore the folder from a copy, or delete it and import again."
+            )
+        self.folder = folder
+        self.name = folder.name
+        self.manifest = manifest
+        self.generations = read_frame(folder / GENERATIONS)
+        self.generations["subject"] = subjects(self.generations)
+        self._shards = list(manifest["shards"])
+        self._ends = np.cumsum([entry["rows"] for entry in manifest["shards"].values()])
+        if len(self.generations) != (self._ends[-1] if len(self._ends) else 0):
+            raise StoreError(f"{folder}: the table and the shards differ in rows. Import again.")
+        self._index = pd.Index(self.generations["id"])
+        self._shard = lru_cache(maxsize=OPEN_SHARDS)(lambda i: Shard(folder / self._shards[i]))
+
+    @classmethod
+    def open(cls, cache: Path, name: str) -> Audit:
+        """Open `cache/name`. Raises StoreError with a sentence."""
+        return cls(audit_folder(cache, name))
+
+    def __len__(self) -> int:
+        return len(self.generations)
+
+    def row_of(self, generation_id: str) -> int | None:
+        """The row of a generation, or None where the audit has no such id."""
+        try:
+            return int(self._index.get_loc(generation_id))
+        except KeyError:
+            return None
+
+    def image(self, row: int) -> tuple[bytes, str]:
+        """The original bytes of a row and their media type."""
+        return self._bytes("image", row), MIME[str(self.generations["format"].iat[row])]
+
+    def thumbnail(self, row: int) -> bytes:
+        """The WebP thumbnail of a row."""
+        return self._bytes("thumbnail", row)
+
+    def _bytes(self, column: str, row: int) -> bytes:
+        index = int(np.searchsorted(self._ends, row, side="right"))
+        return self._shard(index).bytes_of(column, row - (int(self._ends[index - 1]) if index else 0))
+
+    def shards(self) -> list[tuple[int, int, str]]:
+        """First row, end row and hash of each shard: the ranges over which stages work."""
+        ends = [int(end) for end in self._ends]
+        hashes = [entry["sha256"] for entry in self.manifest["shards"].values()]
+        return list(zip([0, *ends[:-1]], ends, hashes, strict=True)) if ends else []
+
+    def codes(self, column: str, values: str | Collection[str]) -> np.ndarray:
+        """A mask of the rows whose `column` (a categorical) is one of `values`."""
+        values = [values] if isinstance(values, str) else list(values)
+        series = self.generations[column].cat
+        wanted = series.categories.get_indexer(values)
+        wanted = wanted[wanted >= 0]
+        codes = series.codes.to_numpy()
+        return codes == wanted[0] if len(wanted) == 1 else np.isin(codes, wanted)
+
+    def rows(self, **equals: str | Collection[str]) -> np.ndarray:
+        """Row numbers, in storage order, where every named column is the value (or one of the values) given.
+
+        `audit.rows(system="A", adjective="")`; an unknown value matches nothing; no argument gives all rows.
+        """
+        mask = np.ones(len(self), dtype=bool)
+        for column, values in equals.items():
+            mask &= self.codes(column, values)
+        return np.flatnonzero(mask)
+
+    def measure(self, name: str) -> np.ndarray | None:
+        """A stage's float64 number for every row (NaN where it has none), or None before the stage ran on all rows."""
+        entry = self.manifest["stages"].get(name)
+        if entry is None or entry["rows"] != len(self):
+            return None
+        return read_frame(self.folder / measure_file(name))[name].to_numpy(dtype="float64")
+
+    def report(self) -> pd.DataFrame:
+        """What imports left out or changed: columns REPORT_COLUMNS, as strings."""
+        return read_frame(self.folder / REPORT).astype("str")
+
+    def check(self) -> list[str]:
+        """Read every byte and return what is wrong, a sentence each; empty where all is well."""
+        return check_files(self.folder, self.manifest, full=True)

@@ -1,0 +1,93 @@
+"""Writing the row-aligned results of stages: a killed build goes on where it was."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.store.files import NEXT, StoreError, commit, sync
+from backend.store.reader import Audit, measure_file, read_frame
+
+
+class StageWriter:
+    """Writes one row-aligned measure range by range, so that a killed build goes on where it was."""
+
+    def __init__(self, audit: Audit, stage: str, parameters: Mapping[str, Any]) -> None:
+        self.audit = audit
+        self.stage = stage
+        self.parameters = dict(parameters)
+        self.folder = audit.folder / "measures" / f"{stage}.parts"
+
+    def inputs(self) -> list[str]:
+        return [shard for _, _, shard in self.audit.shards()]
+
+    def state(self) -> str:
+        """ "done", "stale" (other parameters, or images that came later) or "missing"."""
+        entry = self.audit.manifest["stages"].get(self.stage)
+        if entry is None:
+            return "missing"
+        same = entry["parameters"] == self.parameters and entry["inputs"] == self.inputs()
+        return "done" if same else "stale"
+
+    def earlier(self) -> np.ndarray | None:
+        """The values of a stale result that still hold: those of the shards that have not changed."""
+        entry = self.audit.manifest["stages"].get(self.stage)
+        if entry is None or entry["parameters"] != self.parameters:
+            return None
+        if self.inputs()[: len(entry["inputs"])] != entry["inputs"]:
+            return None
+        return read_frame(self.audit.folder / measure_file(self.stage))[self.stage].to_numpy(dtype="float64")
+
+    def _part(self, shard: str) -> Path:
+        return self.folder / f"{shard[:32]}.npy"
+
+    def load(self, shard: str, rows: int) -> np.ndarray | None:
+        """The finished values of a range from an interrupted run, or None."""
+        path = self._part(shard)
+        if not path.is_file():
+            return None
+        values = np.load(path, allow_pickle=False)
+        return values if values.shape == (rows,) else None
+
+    def save(self, shard: str, values: np.ndarray) -> None:
+        """Keep the finished values of a range."""
+        path = self._part(shard)
+        with path.with_suffix(NEXT).open("wb") as file:
+            np.save(file, values.astype("float64"))
+        sync(path.with_suffix(NEXT))
+        os.replace(path.with_suffix(NEXT), path)
+
+    def start(self) -> None:
+        """Make room for parts; those of other parameters are removed first. The caller holds the lock."""
+        note = self.folder / "parameters.txt"
+        text = repr(sorted(self.parameters.items()))
+        if not note.is_file() or note.read_text(encoding="utf-8") != text:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+            note.write_text(text, encoding="utf-8")
+
+    def finish(self, values: np.ndarray, seconds: float, versions: Mapping[str, str]) -> None:
+        """Make the values of all rows part of the audit, listed in its manifest; the parts go."""
+        if len(values) != len(self.audit):
+            raise StoreError(f"stage {self.stage}: {len(values)} values for {len(self.audit)} rows")
+        name = measure_file(self.stage)
+        table = pa.table({self.stage: pa.array(values, pa.float64())})
+        pq.write_table(table, self.audit.folder / (name + NEXT))
+        manifest = self.audit.manifest
+        manifest["stages"][self.stage] = {
+            "parameters": self.parameters,
+            "inputs": self.inputs(),
+            "rows": len(values),
+            "seconds": round(seconds, 1),
+            "versions": dict(versions),
+            "files": [name],
+        }
+        commit(self.audit.folder, manifest, [name])
+        shutil.rmtree(self.folder)

@@ -1,0 +1,217 @@
+"""Writing an audit's images: imports that survive a kill."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.records import AXES, DTYPES, Report
+from backend.store.files import (
+    FORMAT,
+    NEXT,
+    audit_folder,
+    commit,
+    describe,
+    file_hash,
+    read_manifest,
+    sync,
+    writing,
+)
+from backend.store.reader import GENERATIONS, REPORT, REPORT_COLUMNS, Audit, read_frame
+from backend.store.shards import ShardWriter, dataset_files
+
+SHARD_ROWS = 512
+SHARD_BYTES = 64_000_000
+IMAGES = "images"
+PENDING = "pending"
+
+
+def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
+    """Rows as a table with the columns of DTYPES, in order, then label_* and extra_* columns; missing text is ""."""
+    names = sorted({name for row in rows for name in row if name not in DTYPES})
+    columns = {name: [row.get(name) for row in rows] for name in [*DTYPES, *names]}
+    return _typed(pa.table({name: pa.array(values, _arrow(name)) for name, values in columns.items()}))
+
+
+def _arrow(name: str) -> pa.DataType:
+    kind = DTYPES.get(name, "string")
+    return {"string": pa.string(), "bool": pa.bool_()}.get(kind) or pa.from_numpy_dtype(kind.lower())
+
+
+def _typed(table: pa.Table) -> pa.Table:
+    """The columns in their order, with "" for text that a row does not have."""
+    names = [*DTYPES, *sorted(name for name in table.column_names if name not in DTYPES)]
+    columns = [table.column(name) for name in names]
+    filled = [c.fill_null("") if pa.types.is_string(c.type) else c for c in columns]
+    return pa.table(dict(zip(names, filled, strict=True)))
+
+
+def _numbered(table: pa.Table) -> pa.Table:
+    """Give rows without a number the next one of their prompt and system, in storage order, from 1."""
+    missing = table.column("number").is_null().to_numpy()
+    if not missing.any():
+        return table
+    keys = ["subset", "system", "profession", "adjective", "action", *AXES]
+    frame = table.select([*keys, "number"]).to_pandas()
+    groups = frame.groupby(keys, sort=False).ngroup()
+    highest = frame["number"].groupby(groups).transform("max").fillna(0).clip(lower=0)
+    order = pd.Series(missing).astype("int64").groupby(groups).cumsum()
+    numbers = frame["number"].mask(missing, highest + order).astype("int64")
+    index = table.column_names.index("number")
+    return table.set_column(index, "number", pa.array(numbers, pa.int64()))
+
+
+class AuditWriter:
+    """One import into one audit, under its lock.
+
+    Use as a context manager: `add` images, then `finish`. Every SHARD_ROWS rows a shard and its rows are safe; after
+    a kill the next import of the same source finds them (`resumed`) and goes on. Nothing is part of the audit before
+    `finish`. `known` maps the id of every row to the name of its source item.
+    """
+
+    def __init__(self, cache: Path, name: str, source: str, shard_rows: int = SHARD_ROWS) -> None:
+        self.folder = audit_folder(cache, name)
+        self.source = source
+        self.shard_rows = shard_rows
+        self.known: dict[str, str] = {}
+        self.resumed = 0
+        self.discarded = 0
+        self._rows: list[Mapping[str, Any]] = []
+        self._shard: ShardWriter | None = None
+        self._new: dict[str, dict[str, Any]] = {}
+        self._started = time.time()
+
+    def __enter__(self) -> AuditWriter:
+        with ExitStack() as stack:
+            stack.enter_context(writing(self.folder))
+            self._manifest = read_manifest(self.folder, locked=True) or {
+                "format": FORMAT,
+                "name": self.folder.name,
+                "sources": [],
+                "shards": {},
+                "files": {},
+                "stages": {},
+            }
+            (self.folder / IMAGES).mkdir(exist_ok=True)
+            (self.folder / PENDING).mkdir(exist_ok=True)
+            if self._manifest["shards"]:
+                table = Audit(self.folder).generations
+                self.known = dict(zip(table["id"], table["source"], strict=True))
+            self._resume()
+            self._exit = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: Any) -> bool | None:
+        if self._shard is not None:
+            self._shard.abandon()
+            self._path(NEXT).unlink(missing_ok=True)
+        return self._exit.__exit__(*exception)
+
+    def _number(self) -> int:
+        return len(self._manifest["shards"]) + len(self._new)
+
+    def _path(self, suffix: str = "") -> Path:
+        return self.folder / IMAGES / f"shard-{self._number():05d}.arrow{suffix}"
+
+    def _part(self) -> Path:
+        return self.folder / PENDING / f"part-{self._number():05d}.parquet"
+
+    def _resume(self) -> None:
+        """Take over the finished shards of an interrupted import of the same source; remove everything else."""
+        while self._part().is_file() and self._path().is_file():
+            schema = pq.read_schema(self._part())
+            entry = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+            if entry.get("source") != self.source or entry.get("sha256") != file_hash(self._path()):
+                break
+            rows = pq.read_table(self._part(), columns=["id", "source"]).to_pydict()
+            self.known.update(zip(rows["id"], rows["source"], strict=True))
+            self.resumed += len(rows["id"])
+            sizes = {key: int(entry[key]) for key in ("rows", "image_bytes", "thumbnail_bytes")}
+            self._new[f"{IMAGES}/{self._path().name}"] = {**sizes, **describe(self._path())}
+        kept = {Path(name).name for name in [*self._manifest["shards"], *self._new]}
+        for path in (self.folder / PENDING).glob("*"):
+            if path.name >= self._part().name:
+                self.discarded += pq.read_metadata(path).num_rows if path.suffix == ".parquet" else 0
+                path.unlink()
+        for path in (self.folder / IMAGES).glob("shard-*"):
+            if path.name not in kept:
+                path.unlink()
+
+    def add(self, row: Mapping[str, Any], image: bytes, thumbnail: bytes) -> None:
+        """Append one generation: its row (columns of DTYPES and label_* / extra_*), original bytes and thumbnail."""
+        if self._shard is None:
+            self._shard = ShardWriter(self._path(NEXT))
+        self._shard.add(image, thumbnail)
+        self._rows.append(row)
+        self.known[row["id"]] = row["source"]
+        size = self._shard.image_bytes + self._shard.thumbnail_bytes
+        if self._shard.rows >= self.shard_rows or size >= SHARD_BYTES:
+            self._end_shard()
+
+    def _end_shard(self) -> None:
+        if self._shard is None:
+            return
+        self._shard.close()
+        sync(self._path(NEXT))
+        sizes = {name: getattr(self._shard, name) for name in ("rows", "image_bytes", "thumbnail_bytes")}
+        entry = {**sizes, **describe(self._path(NEXT))}
+        os.replace(self._path(NEXT), self._path())
+        notes = {"source": self.source, "sha256": entry["sha256"], **{k: str(v) for k, v in sizes.items()}}
+        table = _table(self._rows).replace_schema_metadata(notes)
+        part = self._part()
+        pq.write_table(table, part.with_suffix(NEXT))
+        sync(part.with_suffix(NEXT))
+        os.replace(part.with_suffix(NEXT), part)
+        self._new[f"{IMAGES}/{self._path().name}"] = entry
+        self._shard, self._rows = None, []
+
+    def finish(self, label: str, report: Report) -> None:
+        """Make everything added, and the report, part of the audit. `label` names the source in the manifest."""
+        self._end_shard()
+        if not self._new and not self._manifest["shards"]:
+            return  # nothing to show: no audit comes to be
+        paths = [self.folder / GENERATIONS] if self._manifest["shards"] else []
+        paths += sorted((self.folder / PENDING).glob("*.parquet"))
+        tables = [pq.read_table(path).replace_schema_metadata() for path in paths]
+        table = _numbered(_typed(pa.concat_tables(tables, promote_options="default")))
+        self._manifest["shards"].update(self._new)
+        self._manifest["sources"].append(
+            {
+                "label": label,
+                "read": report.read,
+                "added": report.added,
+                "already": report.already,
+                "left_out": report.total("left out"),
+                "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._started)),
+                "seconds": round(time.time() - self._started, 1),
+            }
+        )
+        changed = [GENERATIONS, REPORT]
+        pq.write_table(table, self._next(GENERATIONS))
+        self._write_report(label, report)
+        names = [Path(name).name for name in self._manifest["shards"]]
+        for name, text in dataset_files(names).items():
+            self._next(f"{IMAGES}/{name}").write_text(text, encoding="utf-8")
+            changed.append(f"{IMAGES}/{name}")
+        commit(self.folder, self._manifest, changed)
+        self._new = {}
+        shutil.rmtree(self.folder / PENDING)
+
+    def _next(self, name: str) -> Path:
+        return self.folder / (name + NEXT)
+
+    def _write_report(self, label: str, report: Report) -> None:
+        rows = pd.DataFrame([(label, *row) for row in report.rows], columns=list(REPORT_COLUMNS), dtype="str")
+        if REPORT in self._manifest["files"]:
+            before = read_frame(self.folder / REPORT).astype("str")
+            rows = pd.concat([before[before["source"] != label], rows], ignore_index=True)
+        pq.write_table(pa.Table.from_pandas(rows.astype("str"), preserve_index=False), self._next(REPORT))
