@@ -1,0 +1,253 @@
+"""The app: open audits, loop over the tabs, serve images by URL, launch. `python app.py --help`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+import gradio as gr
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+
+from backend.store import Audit, StoreError, audit_names
+from explorers import EXPLORERS
+from explorers._grid import detail
+from explorers._shared import ASSETS, Params, count, csv_text, escape
+
+HERE = Path(__file__).parent
+FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
+ALONE = {**FOREVER, "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+
+TAGLINE = (
+    "Whom do text-to-image systems picture when a prompt names only a profession? Compare systems side by side, "
+    "and with the labour force."
+)
+CONTENT_NOTE = (
+    '<details class="lk-note"><summary><b>Content note.</b> Generated pictures; some repeat stereotypes and can offend.'
+    "</summary><p>Text-to-image systems made every picture here from a prompt. They show nobody: Likeness says what a "
+    "prompt asked for and what was measured, never what a pictured person is.</p></details>"
+)
+ADDRESS_JS = """
+watch('value', () => window.likeness.push(props.value));
+window.likeness.connect(query => trigger('submit', {query}));
+"""
+
+
+def open_audits(cache: Path, names: list[str]) -> tuple[dict[str, Audit], list[str]]:
+    """The audits by name, and a sentence for each that could not be opened. Without names: all in the cache."""
+    stores, problems = {}, []
+    for name in names or audit_names(cache):
+        try:
+            stores[name] = Audit.open(cache, name)
+        except StoreError as error:
+            problems.append(str(error))
+    return stores, problems
+
+
+def header_html(stores: Mapping[str, Audit], problems: list[str]) -> str:
+    """What this is, what is loaded, and the content note."""
+    loaded = "".join(
+        f"<li><b>{escape(audit.name)}</b>: {count(len(audit), 'image')}, "
+        f"{count(audit.generations['system'].nunique(), 'system')}, "
+        f"{count(audit.generations['subject'].nunique(), 'prompt subject')}</li>"
+        for audit in stores.values()
+    )
+    failed = "".join(f'<p class="lk-problem" role="alert">{escape(problem)}</p>' for problem in problems)
+    note = CONTENT_NOTE if stores else ""
+    return (
+        f'<header class="lk-header"><h1>Likeness</h1><p class="lk-tagline">{TAGLINE}</p>'
+        f'<ul class="lk-loaded">{loaded or "<li>No audit is open.</li>"}</ul></header>{failed}{note}'
+    )
+
+
+def params_of(query: str) -> Params:
+    """A query string as names and values; overlong addresses and too many fields are read as empty."""
+    try:
+        return parse_qs(query.lstrip("?")[:20_000], keep_blank_values=True, max_num_fields=500)
+    except ValueError:
+        return {}
+
+
+def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
+    """All tabs. An address opens its own tab's view; the other tabs open theirs when they are first chosen."""
+    with gr.Blocks(title="Likeness", analytics_enabled=False) as blocks:
+        gr.HTML(header_html(stores, problems))
+        address_bar = gr.HTML("", html_template="", js_on_load=ADDRESS_JS, visible="hidden", elem_id="lk-address")
+        views, tabs = {}, {}
+        with gr.Tabs(elem_id="lk-tabs") as bar:
+            for module in EXPLORERS:
+                with gr.Tab(module.TITLE, id=module.SLUG) as tabs[module.SLUG]:
+                    views[module.SLUG] = module.build(stores, address_bar)
+        opened = gr.State(())
+        everything = [component for view in views.values() for component in view.outputs]
+
+        def restore(query: str, before: tuple[str, ...]) -> list[Any]:
+            params = params_of(query)
+            asked = (params.get("tab") or [""])[0]
+            slug = asked if asked in views else EXPLORERS[0].SLUG
+            updates = []
+            for name, view in views.items():
+                updates += view.open(params) if name == slug else [gr.skip()] * len(view.outputs)
+            return [gr.Tabs(selected=slug), (*before, slug), *updates]
+
+        def load(request: gr.Request) -> list[Any]:
+            return restore(str(request.query_params), ())
+
+        def navigate(before: tuple[str, ...], event: gr.EventData) -> list[Any]:
+            return restore(str(event.query), before)
+
+        def first_look(slug: str):
+            def look(before: tuple[str, ...], switched: str) -> list[Any]:
+                if switched != "yes" or slug in before:
+                    return [gr.skip()] * (1 + len(views[slug].outputs))
+                return [(*before, slug), *views[slug].open({})]
+
+            return look
+
+        quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+        blocks.load(load, None, [bar, opened, *everything], **quiet)
+        address_bar.submit(navigate, opened, [bar, opened, *everything], **quiet)
+        for slug, tab in tabs.items():
+            script = f"(before, bar) => [before, window.likeness.tab('{slug}', '{EXPLORERS[0].SLUG}')]"
+            outputs = [opened, *views[slug].outputs]
+            tab.select(first_look(slug), [opened, address_bar], outputs, js=script, **quiet)
+    return blocks
+
+
+def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
+    """Images, details, tables and files, each found by a look-up: no path is ever built from a request."""
+    modules = {module.SLUG: module for module in EXPLORERS}
+    missing = PlainTextResponse("Not found", status_code=404)
+
+    @app.get("/image/{audit}/{generation}/{kind}")
+    async def image(audit: str, generation: str, kind: str) -> Response:
+        store = stores.get(audit)
+        row = store.row_of(generation) if store else None
+        if row is None or kind not in ("thumbnail", "original", "download"):
+            return missing
+        if kind == "thumbnail":
+            return Response(store.thumbnail(row), media_type="image/webp", headers=FOREVER)
+        data, mime = store.image(row)
+        headers = dict(ALONE)
+        if kind == "download":
+            name = f"{store.name}-{generation}.{mime.removeprefix('image/')}"
+            headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return Response(data, media_type=mime, headers=headers)
+
+    @app.get("/detail/{audit}/{generation}")
+    async def one_detail(audit: str, generation: str) -> Response:
+        store = stores.get(audit)
+        row = store.row_of(generation) if store else None
+        return missing if row is None else HTMLResponse(detail(store, row))
+
+    @app.get("/csv/{slug}")
+    def csv(slug: str, request: Request) -> Response:
+        module = modules.get(slug)
+        if module is None or not hasattr(module, "table") or not stores:
+            return missing
+        text = csv_text(module.table(stores, params_of(str(request.query_params))))
+        headers = {"Content-Disposition": f'attachment; filename="likeness-{slug}.csv"'}
+        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+    @app.get("/files/{slug}/{name}")
+    def file(slug: str, name: str) -> Response:
+        path = getattr(modules.get(slug), "FILES", {}).get(name)
+        return missing if path is None else FileResponse(path, filename=name)
+
+    @app.get("/ui/{name}")
+    def asset(name: str) -> Response:
+        return FileResponse(ASSETS / name) if name in ("app.js", "app.css") else missing
+
+
+def make_theme() -> gr.themes.Base:
+    """Gradio's plain theme with the system's own fonts (nothing is fetched) and text that reaches contrast AA."""
+    font = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
+    mono = ["ui-monospace", "monospace"]
+    theme = gr.themes.Base(primary_hue="teal", neutral_hue="slate", font=font, font_mono=mono, spacing_size="sm")
+    return theme.set(
+        color_accent="*primary_700",
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+        block_label_text_color="*neutral_600",
+        block_label_text_color_dark="*neutral_300",
+        block_title_text_color="*neutral_600",
+        block_title_text_color_dark="*neutral_300",
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_dark="*primary_700",
+        button_primary_text_color="white",
+    )
+
+
+def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> FastAPI:
+    """The whole app, ready for a server: our routes, then the tabs at /."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    add_routes(app, stores)
+    head = (
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<script src="ui/app.js"></script><link rel="stylesheet" href="ui/app.css">'
+    )
+    return gr.mount_gradio_app(
+        app,
+        make_blocks(stores, problems or []),
+        path="/",
+        theme=make_theme(),
+        head=head,
+        footer_links=[],
+        run_history=False,
+        ssr_mode=False,
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's grammar."""
+    on_space = "SPACE_ID" in os.environ
+    top = argparse.ArgumentParser(description="Open audits in the browser.")
+    top.add_argument("names", nargs="*", metavar="NAME", help="audits to open (default: all in the cache)")
+    top.add_argument("--cache", type=Path, default=HERE / "cache", metavar="DIR", help="where audits lie")
+    top.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else "127.0.0.1"))  # noqa: S104
+    top.add_argument("--port", type=int, default=os.environ.get("GRADIO_SERVER_PORT", "7860"))
+    return top
+
+
+def can_listen(host: str, port: int) -> bool:
+    """Whether a server can be bound there."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+    except OSError:
+        return False
+    return True
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Open audits and serve until interrupted. 1 where an audit that was named cannot be opened."""
+    arguments = parser().parse_args(argv)
+    stores, problems = open_audits(arguments.cache, arguments.names)
+    for problem in problems:
+        print(f"Error: {problem}", file=sys.stderr)
+    if problems and arguments.names:
+        return 1
+    if not 0 < arguments.port < 65536 or not can_listen(arguments.host, arguments.port):
+        where = f"{arguments.host}, port {arguments.port}"
+        print(f"Error: cannot listen at {where}: is another app there? Choose another with --port", file=sys.stderr)
+        return 1
+    app = make_app(stores, problems)
+    print(f"Likeness: http://{arguments.host}:{arguments.port} ({count(len(stores), 'audit')} open)", flush=True)
+    uvicorn.run(app, host=arguments.host, port=arguments.port, log_level="warning")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""The Bias explorer's view as plain data: from an address and back, and its HTML. No Gradio here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import pandas as pd
+
+from backend.store import Audit
+from explorers._grid import (
+    ANY,
+    Choice,
+    arranged,
+    figures,
+    label_columns,
+    offers,
+    rows_of,
+    sorts_of,
+    split_labels,
+    summary,
+)
+from explorers._shared import Params, address, count, escape, first, labour_force
+
+SLUG = "browse"
+MOST_COLUMNS = 6
+SIZES = (24, 36, 48, 60, 96)
+
+
+@dataclass(frozen=True)
+class BrowseView:
+    """Everything the tab shows, and all that its address holds."""
+
+    audit: str
+    columns: tuple[Choice, ...]
+    sort: str = "number"
+    size: int = SIZES[0]
+    page: int = 1
+    labels: tuple[str, ...] = ()
+
+
+def to_address(view: BrowseView) -> str:
+    """The query string that restores a view."""
+    return address(
+        SLUG,
+        audit=view.audit,
+        s=[choice.system for choice in view.columns],
+        p=[choice.subject for choice in view.columns],
+        a=[choice.adjective for choice in view.columns],
+        sort=view.sort if view.sort != "number" else "",
+        size=view.size if view.size != SIZES[0] else "",
+        page=view.page if view.page > 1 else "",
+        label=list(view.labels),
+    )
+
+
+def default_view(audit: Audit) -> BrowseView:
+    """The first thing to see: the subject that most systems share (most images at its scarcest), side by side."""
+    counts = audit.generations.groupby(["subject", "system"], observed=True).size().unstack(fill_value=0)
+    ranks = pd.DataFrame({"systems": (counts > 0).sum(axis=1), "least": counts.where(counts > 0).min(axis=1)})
+    subject = str(ranks.sort_values(["systems", "least"], ascending=False, kind="stable").index[0])
+    return shared(audit, BrowseView(audit.name, (Choice("", subject, plain_adjective(audit)),)))
+
+
+def plain_adjective(audit: Audit) -> str:
+    """No adjective, where the audit has both prompts with and without one; else any."""
+    values = list(audit.generations["adjective"].cat.categories)
+    return "" if "" in values and len(values) > 1 else ANY
+
+
+def shared(audit: Audit, view: BrowseView) -> BrowseView:
+    """The first column's prompt in every system that has it, at least two columns wide."""
+    choice = view.columns[0]
+    systems = [
+        system
+        for system in systems_of(audit)
+        if len(rows_of(audit, Choice(system, choice.subject, choice.adjective), view.labels))
+    ]
+    systems = (systems or systems_of(audit))[:MOST_COLUMNS]
+    columns = [replace(choice, system=system) for system in systems]
+    if len(columns) == 1:
+        columns.append(second(audit, columns[0]))
+    return replace(view, columns=tuple(columns), page=1)
+
+
+def second(audit: Audit, choice: Choice) -> Choice:
+    """Another column beside `choice`: the same system's next subject, by number of images."""
+    subjects = [name for name, number in subjects_of(audit, choice.system) if number and name != choice.subject]
+    return replace(choice, subject=subjects[0] if subjects else choice.subject)
+
+
+def systems_of(audit: Audit) -> list[str]:
+    """The audit's systems, by name."""
+    return sorted(map(str, audit.generations["system"].cat.categories), key=str.casefold)
+
+
+@lru_cache(maxsize=256)
+def subjects_of(audit: Audit, system: str) -> list[tuple[str, int]]:
+    """Every subject of the audit with its number of images in one system; most first, then by name."""
+    counts = audit.generations["subject"].iloc[audit.rows(system=system)].value_counts()
+    return sorted(((str(name), int(number)) for name, number in counts.items()), key=lambda e: (-e[1], e[0].casefold()))
+
+
+def adjectives_of(audit: Audit) -> list[str]:
+    """The audit's adjectives, "" (none) first."""
+    return sorted(map(str, audit.generations["adjective"].cat.categories), key=str.casefold)
+
+
+def from_params(stores: Mapping[str, Audit], params: Params) -> BrowseView:
+    """The view that an address asks for. What it names and no audit has falls back to the default, without error."""
+    audit = stores.get(first(params, "audit")) or next(iter(stores.values()))
+    view = default_view(audit)
+    systems, subjects = set(systems_of(audit)), set(map(str, audit.generations["subject"].cat.categories))
+    adjectives = {*adjectives_of(audit), ANY}
+    asked = params.get("s", [])[:MOST_COLUMNS]
+    columns = []
+    for index, system in enumerate(asked):
+        subject, adjective = (_at(params, name, index) for name in ("p", "a"))
+        if system in systems:
+            adjective = adjective if adjective in adjectives else ANY
+            columns.append(Choice(system, subject if subject in subjects else "", adjective))
+    size, page = (first(params, name) for name in ("size", "page"))
+    sort = first(params, "sort", "number")
+    wanted = split_labels(audit, params.get("label", [])[:100])
+    return BrowseView(
+        audit.name,
+        tuple(columns) or view.columns,
+        sort if sort in sorts_of(audit) else "number",
+        int(size) if size in map(str, SIZES) else SIZES[0],
+        int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 8 else 1,
+        tuple(f"{column}:{value}" for column, values in wanted.items() for value in values),
+    )
+
+
+def _at(params: Params, name: str, index: int) -> str:
+    values = params.get(name, [])
+    return values[index] if index < len(values) else ""
+
+
+def pages(audit: Audit, view: BrowseView) -> int:
+    """How many pages the longest column has, at least 1."""
+    longest = max(len(rows_of(audit, choice, view.labels)) for choice in view.columns)
+    return max(1, -(-longest // view.size))
+
+
+def column_html(audit: Audit, view: BrowseView, choice: Choice) -> str:
+    """One column: how many images there are, what the imported labels say of them, and this page of figures."""
+    rows = rows_of(audit, choice, view.labels)
+    total = len(audit.rows(system=choice.system))
+    if len(rows) == 0:
+
+        def link(wanted: Choice, labels: Sequence[str]) -> str:
+            columns = tuple(wanted if other == choice else other for other in view.columns)
+            return to_address(replace(view, columns=columns, labels=tuple(labels), page=1))
+
+        return f'<p class="lk-count">0 of {total:,} images</p>{offers(audit, choice, view.labels, link)}'
+    start = (view.page - 1) * view.size
+    shown = arranged(audit, rows, view.sort)[start : start + view.size]
+    said = f"<b>{len(rows):,} of {count(total, 'image')}</b> of this system"
+    if len(shown) == 0:
+        return f'<p class="lk-count">{said}; none on page {view.page}.</p>{summary(audit, rows)}'
+    if len(shown) < len(rows):
+        said += f"; {start + 1:,} to {start + len(shown):,} shown"
+    grid = figures(audit, shown, to_address(view), view.sort)
+    return f'<p class="lk-count">{said}</p>{summary(audit, rows)}{grid}'
+
+
+def heading_html(view: BrowseView) -> str:
+    """The question that the view answers, and what the labour force holds against it."""
+    subjects = list(dict.fromkeys(choice.subject for choice in view.columns))
+    names = [f"{_article(name)} {name}" for name in subjects if name and ":" not in name]
+    if len(names) == len(subjects) <= 3:
+        question = f"Whom does each system picture as {' or '.join(names)}?"
+    else:
+        question = "What does each system picture for these prompts?"
+    said = ""
+    table = labour_force()
+    for name in subjects[:3]:
+        if name in table.index and table.loc[name, "pct_women"] == table.loc[name, "pct_women"]:
+            row = table.loc[name]
+            said += (
+                f'<p class="lk-labour">For comparison: {row["pct_women"]:.0f} % of '
+                f"\u201c{escape(row['bls_occupation'])}\u201d in the US labour force are women (CPS 2021).</p>"
+            )
+    return f'<h2 class="lk-question">{escape(question)}</h2>{said}'
+
+
+def _article(name: str) -> str:
+    return "an" if name[:1].casefold() in set("aeio") or name.startswith("IT ") else "a"
+
+
+def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
+    """The rows of a view as a table for download: every column's images, all pages, without the image bytes."""
+    view = from_params(stores, params)
+    audit = stores[view.audit]
+    parts = []
+    for number, choice in enumerate(view.columns, start=1):
+        rows = arranged(audit, rows_of(audit, choice, view.labels), view.sort)
+        part = audit.generations.iloc[rows].copy()
+        part.insert(0, "column", number)
+        values = audit.measure("colourfulness")
+        if values is not None:
+            part["colourfulness"] = values[rows]
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def label_choices(audit: Audit) -> list[tuple[str, str]]:
+    """The label filter's choices: what is read, and what the address holds."""
+    return [
+        (f"{column.removeprefix('label_').replace('_', ' ')}: {value or '(none)'}", f"{column}:{value}")
+        for column, values in label_columns(audit).items()
+        for value in values
+    ]

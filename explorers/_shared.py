@@ -1,0 +1,95 @@
+"""What every tab shares: the contract with app.py, escaping, numbers in words, and addresses."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+
+Params = Mapping[str, list[str]]
+"""The view's part of an address, parsed: each name with its values, as `urllib.parse.parse_qs` gives them."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What `build` of a tab returns: the components that an address fills in, and how.
+
+    `open(params)` takes the parameters of an address (all values are strings from outside: hostile)
+    and returns one Gradio update per component of `outputs`, in their order.
+    """
+
+    outputs: Sequence[Any]
+    open: Callable[[Params], Sequence[Any]]
+
+
+def escape(value: object) -> str:
+    """Text that is safe inside HTML text and quoted attributes of a gr.HTML value.
+
+    Beside the five characters of `html.escape`, braces, dollar signs and backticks become character references,
+    so that nothing from outside can be read as a template by gr.HTML, which knows `${...}` and `{{...}}`.
+
+    >>> escape('<b> "${x}"')
+    '&lt;b&gt; &quot;&#36;&#123;x&#125;&quot;'
+    """
+    text = html.escape(str(value), quote=True)
+    for character in "{}$`\\":
+        text = text.replace(character, f"&#{ord(character)};")
+    return text
+
+
+def first(params: Params, name: str, default: str = "") -> str:
+    """The first value of a parameter, or `default` where the address does not name it."""
+    values = params.get(name) or [default]
+    return values[0]
+
+
+def address(tab: str, **values: object) -> str:
+    """The query string of a view: the tab, then every value that is not empty; lists repeat their name.
+
+    >>> address("browse", s=["a b", "c"], page=2, q="")
+    'tab=browse&s=a+b&s=c&page=2'
+    """
+    pairs: list[tuple[str, object]] = [("tab", tab)]
+    for name, value in values.items():
+        for item in value if isinstance(value, list | tuple) else [value]:
+            if item is not None and (item != "" or isinstance(value, list | tuple)):
+                pairs.append((name, item))
+    return urlencode(pairs)
+
+
+def count(number: int, noun: str) -> str:
+    """A number and its noun: `count(1, "image")` is "1 image", `count(94500, "image")` is "94,500 images"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float, sign: str = " %") -> str:
+    """A share (0 to 1) in whole per cent: `percent(0.8234)` is "82 %"; a share that is no number is "no value"."""
+    return "no value" if share != share else f"{100 * share:.0f}{sign}"
+
+
+ASSETS = Path(__file__).parent.parent / "assets"
+
+
+@lru_cache(maxsize=1)
+def labour_force() -> pd.DataFrame:
+    """US labour statistics (CPS 2021) by profession: the columns of assets/professions.csv, indexed by profession."""
+    return pd.read_csv(ASSETS / "professions.csv").set_index("profession")
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """A table as CSV with a byte-order mark (spreadsheets then read UTF-8).
+
+    Text that a spreadsheet would run as a formula gets an apostrophe before it.
+    """
+    safe = frame.copy()
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name].dtype):
+            text = safe[name].astype("str")
+            safe[name] = text.mask(text.str.match(r"[=+\-@\t\r]"), "'" + text)
+    return "\ufeff" + safe.to_csv(index=False)
