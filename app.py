@@ -28,8 +28,8 @@ FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Ty
 ALONE = {**FOREVER, "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 
 TAGLINE = (
-    "Whom do text-to-image systems picture when a prompt names only a profession? Compare systems side by side, "
-    "and with the labour force."
+    "Whom do text-to-image systems picture when a prompt names only a profession?"
+    '<span class="lk-more"> Compare systems side by side, and with the labour force.</span>'
 )
 CONTENT_NOTE = (
     '<details class="lk-note"><summary><b>Content note.</b> Generated pictures; some repeat stereotypes and can offend.'
@@ -114,7 +114,8 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
             return look
 
         quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-        blocks.load(load, None, [bar, opened, *everything], **quiet)
+        loaded = blocks.load(load, None, [bar, opened, *everything], **quiet)
+        loaded.then(None, js="() => window.likeness.start()", **quiet)
         address_bar.submit(navigate, opened, [bar, opened, *everything], **quiet)
         for slug, tab in tabs.items():
             script = f"(before, bar) => [before, window.likeness.tab('{slug}', '{EXPLORERS[0].SLUG}')]"
@@ -188,9 +189,24 @@ def make_theme() -> gr.themes.Base:
     )
 
 
+class OwnAddress:
+    """Hides from Gradio the two query parameters that it reads itself: an unknown `page` makes it fail with a 500."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] == "/" and scope["query_string"]:
+            pairs = scope["query_string"].split(b"&")
+            kept = [pair for pair in pairs if pair.split(b"=")[0] not in (b"page", b"deep_link")]
+            scope = {**scope, "query_string": b"&".join(kept)}
+        await self.inner(scope, receive, send)
+
+
 def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> FastAPI:
     """The whole app, ready for a server: our routes, then the tabs at /."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(OwnAddress)
     add_routes(app, stores)
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

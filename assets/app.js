@@ -15,7 +15,7 @@
 
   // Each tab's last address in this window, so that going back to a tab restores its address.
   const lastOf = {};
-  let firstTab = "";
+  let firstTab = "", started = false;
   const tabOf = () => parameters().get("tab") || firstTab;
   const remember = () => {
     const query = parameters();
@@ -34,11 +34,12 @@
   window.likeness = {
     push: (query) => { if (query) setAddress(query, false); },
     connect: (go) => { navigate = go; },
-    // Called as a tab is shown. "yes" where a person switched to it; the page's own start and steps through the
-    // history restore their tab from the address, which then names it already.
+    start: () => { started = true; },
+    // Called as a tab is shown. "yes" where a person switched to it. The page's own start shows the first tab before
+    // the address is read; steps through the history restore a tab that the address names already.
     tab: (slug, first) => {
       firstTab = first;
-      if (tabOf() === slug) return "no";
+      if (!started || tabOf() === slug) return "no";
       setAddress(lastOf[slug] || "tab=" + slug, false);
       return "yes";
     },

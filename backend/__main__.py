@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import warnings
@@ -14,6 +15,7 @@ from backend.build import build, status
 from backend.importers import open_source
 from backend.importers.columns import parse_map
 from backend.ingest import ingest
+from backend.pictures import MOST_MEGAPIXELS
 from backend.records import Report, SourceError
 from backend.store import Audit, AuditWriter, StoreError, audit_folder
 from backend.store.writer import SHARD_ROWS
@@ -23,8 +25,20 @@ CACHE = Path(__file__).parent.parent / "cache"
 
 def positive(text: str) -> int:
     """An argument that must be a whole number above zero."""
-    if not text.isdigit() or int(text) < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def count(number: int, thing: str) -> str:
+    """A number of things in words: "1 image", "1,200 images"."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def megapixels(text: str) -> int:
+    """An argument that must be a number of megapixels that Pillow opens."""
+    if positive(text) > MOST_MEGAPIXELS:
+        raise argparse.ArgumentTypeError(f"{text} is more than {MOST_MEGAPIXELS}, the most that can be read")
     return int(text)
 
 
@@ -35,19 +49,25 @@ def parser() -> argparse.ArgumentParser:
     into = commands.add_parser("import", help="turn a source of generated images into an audit, or add to one")
     into.add_argument("source", metavar="SOURCE", help="a folder, .parquet file or Hub data set (OWNER/NAME)")
     into.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
-    into.add_argument("--system", default="", help="the system that made the images, where the source names none")
-    into.add_argument("--map", action="append", default=[], metavar="COLUMN=FIELD", help="which column is what")
+    into.add_argument("--system", default="", metavar="NAME", help="the system, where the source names none")
+    text = "what a column is, as in model=system; can be given several times"
+    into.add_argument("--map", action="append", default=[], metavar="COLUMN=FIELD", help=text)
     into.add_argument("--split", default="train", help="the split of a Hub data set (default: train)")
-    into.add_argument("--max-megapixels", type=positive, default=64, help="larger images are left out (default: 64)")
-    into.add_argument("--shard-rows", type=positive, default=SHARD_ROWS, help="images a shard (default: %(default)s)")
+    number = {"metavar": "N"}
+    text = "larger images are left out (default: 64)"
+    into.add_argument("--max-megapixels", type=megapixels, default=64, help=text, **number)
+    text = f"after how many images an import that stops can go on (default: {SHARD_ROWS})"
+    into.add_argument("--shard-rows", type=positive, default=SHARD_ROWS, help=text, **number)
     build_ = commands.add_parser("build", help="run the stages of an audit that are missing or stale")
-    build_.add_argument("name", metavar="NAME")
+    build_.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
     table = commands.add_parser("status", help="check every byte of an audit and print its stages")
-    table.add_argument("name", metavar="NAME")
+    table.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
     for command in (into, build_):
-        command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help="threads")
+        text = "threads (default: one a core)"
+        command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help=text, **number)
+    text = "where audits lie (default: cache)"
     for command in (into, build_, table):
-        command.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help="where audits lie")
+        command.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help=text)
     return top
 
 
@@ -59,9 +79,9 @@ def run_import(arguments: argparse.Namespace) -> int:
     report = Report()
     with AuditWriter(arguments.cache, arguments.name, source.key, arguments.shard_rows) as writer:
         if writer.resumed:
-            print(f"Going on after an interrupted import: {writer.resumed:,} images are there already.")
+            print(f"Going on after an interrupted import: {count(writer.resumed, 'image')} there already.")
         if writer.discarded:
-            print(f"Dropped {writer.discarded:,} images of an interrupted import of another source.")
+            print(f"Dropped {count(writer.discarded, 'image')} of an interrupted import of another source.")
         with tqdm(total=source.total, unit="image", desc="import", disable=None) as bar:
             ingest(
                 source.items,
@@ -72,21 +92,26 @@ def run_import(arguments: argparse.Namespace) -> int:
                 bar.update,
             )
         writer.finish(source.label, report)
-    print_report(report, arguments.name, writer.resumed)
+    print_report(report, arguments.name, writer.resumed, writer.kept)
     return 0 if report.added or report.already else 1
 
 
-def print_report(report: Report, name: str, resumed: int) -> None:
-    """The import report on the terminal: counts, then the first rows of what was left out or changed."""
+def print_report(report: Report, name: str, resumed: int, kept: bool) -> None:
+    """The import report on the terminal: counts, then the first rows of what was left out or changed.
+
+    `kept` says whether the audit holds the report, too.
+    """
     print(
-        f"Read {report.read:,} items: {report.added:,} added to {name}, {report.already:,} there already"
+        f"Read {count(report.read, 'item')}: {report.added:,} added to {name}, {report.already:,} there already"
         f"{f' (of which {resumed:,} from the interrupted import)' if resumed else ''}, "
         f"{report.total('left out'):,} left out."
     )
-    for item, outcome, reason in report.rows[:20]:
-        print(f"  {outcome}: {item}: {reason}")
-    if len(report.rows) > 20:
-        print(f"  and {len(report.rows) - 20:,} more; the audit's import_report.parquet and its About tab list all.")
+    shown = 20 if kept else 200
+    for item, outcome, reason in report.rows[:shown]:
+        print(f"  {outcome}: {item if len(item) <= 200 else item[:199] + '…'}: {reason}")
+    if len(report.rows) > shown:
+        where = "the audit's import_report.parquet and its About tab list all" if kept else "mend these first"
+        print(f"  and {len(report.rows) - shown:,} more; {where}.")
     if not report.added and not report.already:
         print("Nothing was imported.", file=sys.stderr)
 
@@ -106,14 +131,17 @@ def run_status(arguments: argparse.Namespace) -> int:
     """`status`: the table of stages; 1 where a file is damaged."""
     audit = Audit.open(arguments.cache, arguments.name)
     systems = audit.generations["system"].nunique()
-    print(f"{audit.name}: {len(audit):,} images, {systems} systems, in {audit.folder}")
+    print(f"{audit.name}: {count(len(audit), 'image')}, {count(systems, 'system')}, in {audit.folder}")
     print(f"{'stage':<16}{'state':<10}{'rows':>10}{'size':>12}{'seconds':>10}")
     for row in status(audit):
         seconds = "" if row["seconds"] is None else f"{row['seconds']:,.1f}"
         size = f"{row['bytes'] / 1e6:,.2f} MB"
         print(f"{row['stage']:<16}{row['state']:<10}{row['rows']:>10,}{size:>12}{seconds:>10}")
     wrong = audit.check()
-    print("\n".join(wrong) if wrong else "Every file matches the manifest's hash.")
+    for sentence in wrong:
+        print(f"Error: {sentence}. Restore the folder from a copy, or delete it and import again.", file=sys.stderr)
+    if not wrong:
+        print("Every file matches the manifest's hash.")
     return 1 if wrong else 0
 
 
@@ -121,6 +149,9 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command; returns the exit status: 0 well, 1 with a sentence on stderr, 2 usage, 130 interrupted."""
     arguments = parser().parse_args(argv)
     warnings.filterwarnings("ignore", module="PIL")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter of some name shows "?"
+            stream.reconfigure(errors="replace")
     run = {"import": run_import, "build": run_build, "status": run_status}[arguments.command]
     try:
         return run(arguments)

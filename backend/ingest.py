@@ -36,7 +36,8 @@ def _prepare(item: Item | LeftOut, known: Callable[[str], bool], max_pixels: int
     except PictureError as error:
         return LeftOut(item.name, str(error))
     except OSError as error:
-        return LeftOut(item.name, error.strerror or str(error))
+        reason = f"cannot be read ({error.strerror}); make it readable or remove it" if error.strerror else str(error)
+        return LeftOut(item.name, reason)
 
 
 def _ahead(items: Iterable[Item | LeftOut], work, workers: int) -> Iterator[_Ready | LeftOut]:
@@ -80,27 +81,36 @@ def ingest(
         if earlier is not None:
             if earlier == item.name:
                 report.already += 1
+                _note(report, item, ready.id in writer.moving)
             else:
                 report.add(item.name, f"exact duplicate of {earlier}, for the same request; one copy is enough")
             continue
         picture = ready.picture
-        for note in item.notes:
-            report.add(item.name, note, "noted")
-        if picture.animated:
-            report.add(item.name, "the file moves; its first frame stands for it", "noted")
-        row = {
-            **item.values,
-            "id": ready.id,
-            "seed": int(item.values["seed"]) if item.values["seed"] else None,
-            "number": int(item.values["number"]) if item.values["number"] else None,
-            "width": picture.width,
-            "height": picture.height,
-            "format": picture.format,
-            "animated": picture.animated,
-            "bytes": len(ready.data),
-            "sha256": ready.sha256,
-            "source": item.name,
-        }
-        writer.add(row, ready.data, picture.thumbnail)
+        _note(report, item, picture.animated)
+        writer.add(_row(ready, picture), ready.data, picture.thumbnail)
         report.added += 1
     return report
+
+
+def _note(report: Report, item: Item, moves: bool) -> None:
+    for note in item.notes:
+        report.add(item.name, note, "noted")
+    if moves:
+        report.add(item.name, "the file moves; its first frame stands for it", "noted")
+
+
+def _row(ready: _Ready, picture: Picture) -> dict[str, object]:
+    values = ready.item.values
+    return {
+        **values,
+        "id": ready.id,
+        "seed": int(values["seed"]) if values["seed"] else None,
+        "number": int(values["number"]) if values["number"] else None,
+        "width": picture.width,
+        "height": picture.height,
+        "format": picture.format,
+        "animated": picture.animated,
+        "bytes": len(ready.data),
+        "sha256": ready.sha256,
+        "source": ready.item.name,
+    }

@@ -19,6 +19,8 @@ MAX_PIXELS = 64_000_000
 """Pictures of more pixels are left out (a decompression bomb needs a limit); `--max-megapixels` sets another."""
 MAX_BYTES = 100_000_000
 """Files of more bytes are left out before they are read."""
+MOST_MEGAPIXELS = 178
+"""Above this many Pillow refuses a picture before it tells its size, so no limit can be higher."""
 THUMBNAIL = 256
 GROUND = (255, 255, 255)
 
@@ -32,6 +34,7 @@ _DECODE_ERRORS = (
     EOFError,
     OverflowError,
     MemoryError,
+    AssertionError,
     AttributeError,
     ZeroDivisionError,
     RuntimeError,
@@ -63,34 +66,37 @@ def _open(data: bytes, max_pixels: int) -> Image.Image:
     if not data:
         raise PictureError("the file is empty (0 bytes); export it again")
     if len(data) > MAX_BYTES:
-        raise PictureError(f"the file has {len(data):,} bytes, more than the limit of {MAX_BYTES:,}")
+        raise PictureError(f"the file has {len(data):,} bytes, more than the limit of {MAX_BYTES:,}; scale it down")
     try:
         image = Image.open(io.BytesIO(data), formats=tuple(MIME))
     except Image.UnidentifiedImageError:
         raise PictureError(f"no picture that can be read; use one of {', '.join(MIME)}") from None
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+    except Image.DecompressionBombError:
+        raise PictureError(_too_large(f"over {MOST_MEGAPIXELS} million", max_pixels, "scale it down")) from None
+    except Image.DecompressionBombWarning:
         raise PictureError(_too_large("over 89 million", max_pixels)) from None
     except _DECODE_ERRORS as error:
-        raise PictureError(f"damaged picture ({_words(error)})") from error
+        raise PictureError(_damaged(error)) from error
     if image.width * image.height > max_pixels:
         size = f"{image.width:,} x {image.height:,} = {image.width * image.height:,}"
         raise PictureError(_too_large(size, max_pixels))
     return image
 
 
-def _too_large(size: str, max_pixels: int) -> str:
-    return f"{size} pixels, more than the limit of {max_pixels:,}; scale it down or raise --max-megapixels"
+def _too_large(size: str, max_pixels: int, remedy: str = "scale it down or raise --max-megapixels") -> str:
+    limit = min(max_pixels, MOST_MEGAPIXELS * 1_000_000)
+    return f"{size} pixels, more than the limit of {limit:,}; {remedy}"
 
 
-def _words(error: BaseException) -> str:
-    return str(error).split("\n")[0][:120] or type(error).__name__
+def _damaged(error: BaseException) -> str:
+    words = str(error).split("\n")[0][:120] or type(error).__name__
+    return f"damaged picture ({words}); export it again"
 
 
 def _rgb(image: Image.Image) -> Image.Image:
     """Any mode -> RGB: 16-bit grey is scaled, not clipped; transparency lies on a white ground."""
-    if image.mode.startswith("I"):
-        values = np.asarray(image).astype(np.int64)
-        image = Image.fromarray((values >> 8 if values.max(initial=0) > 255 else values).astype(np.uint8))
+    if image.mode.startswith("I"):  # of the formats in MIME only PNG has it, with 16 bits
+        image = Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
     if image.mode in ("LA", "PA", "La", "RGBA", "RGBa") or "transparency" in image.info:
         image = image.convert("RGBA")
         ground = Image.new("RGB", image.size, GROUND)
@@ -118,7 +124,7 @@ def read_picture(data: bytes, max_pixels: int = MAX_PIXELS) -> Picture:
         out = io.BytesIO()
         image.save(out, "WEBP", quality=80, method=2, exif=b"", icc_profile=b"")
     except _DECODE_ERRORS as error:
-        raise PictureError(f"damaged picture ({_words(error)})") from error
+        raise PictureError(_damaged(error)) from error
     return Picture(kind, width, height, animated, out.getvalue())
 
 
@@ -128,4 +134,4 @@ def read_pixels(data: bytes, max_pixels: int = MAX_PIXELS) -> np.ndarray:
     try:
         return np.asarray(_rgb(ImageOps.exif_transpose(image)))
     except _DECODE_ERRORS as error:
-        raise PictureError(f"damaged picture ({_words(error)})") from error
+        raise PictureError(_damaged(error)) from error

@@ -65,6 +65,7 @@ COLUMN_NAMES = {
 """Names that published data sets give to our columns. `--map COLUMN=FIELD` goes before this table."""
 
 NO_ADJECTIVE = ("no_adjective", "none")
+HIGHEST_NUMBER = 10**15
 LONGEST = {
     "system": 200,
     "profession": 200,
@@ -124,15 +125,15 @@ class Report:
 def clean_text(value: object) -> str:
     """Text from outside as one that every table and page can hold.
 
-    Control characters go (a tab or a line break becomes a space), bytes that are no UTF-8 become "\ufffd", and
-    space at the ends goes. None and NaN are the empty text.
+    Control characters go (a tab or a line break becomes a space), what is no Unicode text (a file name's bytes that
+    are no UTF-8, say) becomes "\ufffd", and space at the ends goes. None and NaN are the empty text.
 
     >>> clean_text(" a\\x00b\\nc ")
     'ab c'
     """
     if value is None or value != value:
         return ""
-    text = str(value).encode("utf-8", "replace").decode("utf-8", "replace")
+    text = re.sub("[\ud800-\udfff]", "\ufffd", str(value))
     text = re.sub(r"[\t\r\n\u2028\u2029]+", " ", text)
     return "".join(c for c in text if c.isprintable() or c == " ").strip()
 
@@ -180,12 +181,14 @@ def regular(raw: Mapping[str, object]) -> tuple[dict[str, str], tuple[str, ...]]
     values["profession"] = profession_name(values.get("profession", ""))
     if values.get("adjective", "").casefold() in NO_ADJECTIVE:
         values["adjective"] = ""
-    for column in ("seed", "number"):
+    for column, kind in (("seed", "whole number of 64 bits"), ("number", f"whole number from 0 to {HIGHEST_NUMBER:,}")):
         text = values.get(column, "")
         number = whole_number(text)
+        if column == "number" and number is not None and not 0 <= number <= HIGHEST_NUMBER:
+            number = None
         values[column] = "" if number is None else str(number)
         if text and number is None:
-            notes.append(f"{column} {text[:40]!r} is no whole number of 64 bits; it was left empty")
+            notes.append(f"{column} {text[:40]!r} is no {kind}; it was left empty")
     for column, limit in LONGEST.items():
         if len(values.get(column, "")) > limit:
             raise ValueError(f"{column} is {len(values[column]):,} characters long; shorten it to {limit:,}")

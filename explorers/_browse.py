@@ -50,7 +50,7 @@ def to_address(view: BrowseView) -> str:
         a=[choice.adjective for choice in view.columns],
         sort=view.sort if view.sort != "number" else "",
         size=view.size if view.size != SIZES[0] else "",
-        page=view.page if view.page > 1 else "",
+        n=view.page if view.page > 1 else "",  # Gradio reads "page" itself
         label=list(view.labels),
     )
 
@@ -120,7 +120,7 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> BrowseView:
         if system in systems:
             adjective = adjective if adjective in adjectives else ANY
             columns.append(Choice(system, subject if subject in subjects else "", adjective))
-    size, page = (first(params, name) for name in ("size", "page"))
+    size, page = (first(params, name) for name in ("size", "n"))
     sort = first(params, "sort", "number")
     wanted = split_labels(audit, params.get("label", [])[:100])
     return BrowseView(

@@ -46,9 +46,9 @@ def test_an_address_restores_its_view(audit):
     [
         "",
         "audit=../../etc&s=<script>&p=${x}&a={{x}}",
-        "s=Alpha&page=-1&size=1000000&sort=drop",
-        "s=Alpha&page=99999999999999999999&label=id:x&label=:&label=label_mood:angry",
-        "page=\u0663&size=\u0662\u0664",
+        "s=Alpha&n=-1&size=1000000&sort=drop",
+        "s=Alpha&n=99999999999999999999&label=id:x&label=:&label=label_mood:angry",
+        "n=\u0663&size=\u0662\u0664",
         "&".join(["s=Alpha&p=nurse&a=calm"] * 50),
     ],
 )

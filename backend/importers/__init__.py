@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from backend.importers import folder, tabular
-from backend.records import Item, LeftOut, SourceError
+from backend.importers.metadata import metadata_files
+from backend.records import Item, LeftOut, SourceError, clean_text
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
@@ -31,20 +33,34 @@ class Source:
 def open_source(source: str, system: str = "", names: Mapping[str, str] | None = None, split: str = "train") -> Source:
     """Find out what a source is and open it. `system` fills rows that name none; `names` maps columns to fields
     and goes before records.COLUMN_NAMES; `split` is that of a Hub data set. Raises SourceError."""
-    path = Path(source).expanduser()
-    key = f"{path.resolve()}|{system}|{sorted((names or {}).items())}|{split}"
-    if path.is_dir():
-        parquet = [] if folder.metadata_files(path) else sorted(path.rglob("*.parquet"))
-        if not parquet:
-            total, items = folder.read(path, system, names or {})
-            return Source(path.resolve().name, key, total, items)
-        total, items = tabular.read_parquet(parquet, path, system, names or {})
-        return Source(path.resolve().name, key, total, items)
+    names = names or {}
+    try:
+        path = Path(source).expanduser().absolute()
+        key = f"{path.resolve()}|{system}|{sorted(names.items())}|{split}"
+        if path.is_dir() or path.is_file():
+            total, items = _local(path, system, names)
+            return Source(clean_text(path.resolve().name), clean_text(key), total, items)
+    except OSError as error:
+        where = clean_text(error.filename or source)
+        raise SourceError(f"{where} cannot be read ({error.strerror or error}): make it readable") from error
+    except (RuntimeError, ValueError):  # ~nobody/..., a zero byte: no path that any system knows
+        path = None
+    if HUB_NAME.fullmatch(source):
+        return Source(source, key, None, tabular.read_hub(source, split, system, names))
+    raise SourceError(
+        f"{clean_text(source)} is no folder, no .parquet file and no Hub data set (OWNER/NAME): check the spelling"
+    )
+
+
+def _local(path: Path, system: str, names: Mapping[str, str]) -> tuple[int, Iterator[Item | LeftOut]]:
     if path.is_file():
         if path.suffix.lower() != ".parquet":
-            raise SourceError(f"{source} is a file but no .parquet: give the folder that holds the images")
-        total, items = tabular.read_parquet([path], path.parent, system, names or {})
-        return Source(path.name, key, total, items)
-    if HUB_NAME.fullmatch(source):
-        return Source(source, key, None, tabular.read_hub(source, split, system, names or {}))
-    raise SourceError(f"{source} is no folder, no .parquet file and no Hub data set (OWNER/NAME)")
+            raise SourceError(f"{path} is a file but no .parquet: give the folder that holds the images")
+        return tabular.read_parquet([path], path.parent, system, names)
+    parquet = [] if metadata_files(path) else sorted(found for found in path.rglob("*.parquet") if found.is_file())
+    if not parquet:
+        return folder.read(path, system, names)
+    total, items = tabular.read_parquet(parquet, path, system, names)
+    beside = [name for name in folder.image_files(path)[0] if name.casefold().endswith(folder.SUFFIXES)]
+    reason = "the folder holds tables, and images beside them are not read; import them from a folder of their own"
+    return total + len(beside), chain(items, (LeftOut(clean_text(name), reason) for name in beside))

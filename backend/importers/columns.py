@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from backend.records import COLUMN_NAMES, FIELDS, SourceError, clean_text
 
@@ -19,6 +21,8 @@ def parse_map(pairs: Iterable[str]) -> dict[str, str]:
         column, sign, name = pair.partition("=")
         if not sign or not column or name not in (*FIELDS, *SPECIAL):
             raise SourceError(f"--map {pair}: write COLUMN=FIELD, with FIELD one of {', '.join((*FIELDS, *SPECIAL))}")
+        if column in names or name in names.values():
+            raise SourceError(f"--map {pair}: a column and a field can be mapped once only; leave one out")
         names[column] = name
     return names
 
@@ -69,3 +73,14 @@ def listed(names: Iterable[str]) -> str:
     """Column names for a sentence, at most 20 of them."""
     names = [repr(clean_text(name)[:40]) for name in names]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def as_text(value: Any) -> str:
+    """A cell as text: lists and structs as JSON, bytes as their number, nothing and NaN as the empty text."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=str)[:10_000]
+    return str(value)

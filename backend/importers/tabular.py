@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import glob
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,49 +10,52 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.importers.columns import assign, listed
+from backend.importers.columns import as_text, assign, listed
 from backend.records import Item, LeftOut, SourceError, clean_text, regular
 
 
 def read_parquet(
     files: list[Path], root: Path, system: str, names: Mapping[str, str]
 ) -> tuple[int, Iterator[Item | LeftOut]]:
-    """How many rows the files hold by their own footers, and the items. A file that is no Parquet is left out.
-
-    Raises SourceError where no file can be read, or where the columns do not do.
+    """How many rows the files hold by their own footers, and the items. A file that is no Parquet, or whose columns
+    do not do, is left out. Raises SourceError where that is so of every file.
     """
     good, bad, total = [], [], 0
     for path in files:
-        name = str(path.relative_to(root))
+        name = clean_text(path.relative_to(root))
         try:
-            footer = pq.ParquetFile(path)
+            with pq.ParquetFile(path) as footer:
+                rows, schema = footer.metadata.num_rows, footer.schema_arrow
+            _columns(schema.names, _image_column(schema), names, name, system)
         except (OSError, pa.ArrowException) as error:
             bad.append(LeftOut(name, f"no Parquet file that can be read ({str(error)[:80]}); fetch it again"))
-            continue
-        good.append((path, name, footer.metadata.num_rows))
-        total += footer.metadata.num_rows
-        _columns(footer.schema_arrow.names, _image_column(footer.schema_arrow), names, name, system)
+        except SourceError as error:
+            bad.append(LeftOut(name, str(error)))
+        else:
+            good.append((path, name, rows))
+            total += rows
     if not good:
-        raise SourceError(f"{files[0]}: {bad[0].reason}")
+        raise SourceError(f"{clean_text(files[0])}: {bad[0].reason}")
 
     def items() -> Iterator[Item | LeftOut]:
-        import datasets
-
         yield from bad
         for path, name, rows in good:
-            done = 0
-            try:
-                stream = datasets.load_dataset(
-                    "parquet", data_files=str(path), split="train", streaming=True, cache_dir=None
-                )
-                for item in _items(stream, name, system, names):
-                    yield item
-                    done += 1
-            except (OSError, ValueError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
-                reason = f"damaged after row {done:,} of {rows:,} ({str(error)[:80]}); fetch it again"
-                yield LeftOut(name, reason)
+            yield from _file_items(path, name, rows, system, names)
 
     return total + len(bad), items()
+
+
+def _file_items(path: Path, name: str, rows: int, system: str, names: Mapping[str, str]) -> Iterator[Item | LeftOut]:
+    import datasets
+
+    done = 0
+    try:
+        stream = datasets.load_dataset("parquet", data_files=glob.escape(str(path)), split="train", streaming=True)
+        for item in _items(stream, name, system, names):
+            yield item
+            done += 1
+    except (OSError, ValueError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
+        yield LeftOut(name, f"damaged after row {done:,} of {rows:,} ({str(error)[:80]}); fetch it again")
 
 
 def read_hub(name: str, split: str, system: str, names: Mapping[str, str]) -> Iterator[Item | LeftOut]:
@@ -75,6 +78,7 @@ def read_hub(name: str, split: str, system: str, names: Mapping[str, str]) -> It
         httpx.HTTPError,
         OSError,
         ValueError,
+        RuntimeError,  # a data set that is a script
     ) as error:
         raise SourceError(f"{hint}. ({type(error).__name__}: {str(error)[:200]})") from error
 
@@ -93,6 +97,9 @@ def _image_column(schema: pa.Schema) -> str:
 def _columns(columns: list[str], image: str, names: Mapping[str, str], where: str, system: str) -> dict[str, str]:
     if image and "image" not in names.values():
         names = {**names, image: "image"}
+    repeated = sorted({column for column in columns if columns.count(column) > 1})
+    if repeated:
+        raise SourceError(f"{where} names the column {repeated[0]!r} twice: rename one")
     ours = assign(columns, names, where)
     if "image" not in ours.values():
         raise SourceError(
@@ -114,13 +121,20 @@ def _items(stream: Any, where: str, system: str, names: Mapping[str, str]) -> It
     image = _image_column(stream.features.arrow_schema)
     ours = _columns(list(stream.features), image, names, where, system)
     column = next(key for key, name in ours.items() if name == "image")
-    stream = stream.cast_column(column, datasets.Image(decode=False))
+    labels = {key: kind for key, kind in stream.features.items() if isinstance(kind, datasets.ClassLabel)}
+    stream = stream.decode(False).cast_column(column, datasets.Image(decode=False))
     for number, row in enumerate(stream, start=1):
         name = f"{where}, row {number}"
-        raw = {ours[key]: _text(value) for key, value in row.items() if key != column}
+        row |= {key: _label(kind, row[key]) for key, kind in labels.items()}
+        raw = {ours[key]: as_text(value) for key, value in row.items() if key != column}
         raw["system"] = raw.get("system") or system
         raw["item"] = " ".join(filter(None, [name, clean_text(raw.get("item", ""))[:200]]))
         yield _item(raw, row[column])
+
+
+def _label(kind: Any, value: int | None) -> str:
+    """The name of a class that a table holds as a number; -1 and nothing are no class."""
+    return kind.names[value] if value is not None and 0 <= value < len(kind.names) else ""
 
 
 def _item(raw: dict[str, str], image: Any) -> Item | LeftOut:
@@ -134,14 +148,3 @@ def _item(raw: dict[str, str], image: Any) -> Item | LeftOut:
     except ValueError as error:
         return LeftOut(name, str(error))
     return Item(name, values, lambda: data, notes)
-
-
-def _text(value: Any) -> str:
-    """A cell as text; lists and structs as JSON, bytes as their number."""
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=str)[:10_000]
-    return str(value)

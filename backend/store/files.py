@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,10 @@ LOCK = ".lock"
 
 class StoreError(Exception):
     """An audit that cannot be opened or written. The message says what is wrong and what to do."""
+
+
+class _DamagedError(StoreError):
+    """A manifest that was not written to its end, or changed since."""
 
 
 def audit_folder(cache: Path, name: str) -> Path:
@@ -43,9 +47,12 @@ def audit_names(cache: Path) -> list[str]:
     """The audits in a cache folder: every folder that has a manifest, in the order of their names."""
     if not cache.is_dir():
         return []
-    return sorted(
-        entry.name for entry in cache.iterdir() if (entry / MANIFEST).is_file() or (entry / (MANIFEST + NEXT)).is_file()
-    )
+    found = []
+    for entry in cache.iterdir():
+        with suppress(PermissionError):  # another user's folder, lost+found: no audit of ours
+            if (entry / MANIFEST).is_file() or (entry / (MANIFEST + NEXT)).is_file():
+                found.append(entry.name)
+    return sorted(found)
 
 
 def file_hash(path: Path) -> str:
@@ -65,6 +72,13 @@ def sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def _there(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror or error}). Make its folder readable.") from error
+
+
 def _seal(manifest: Mapping[str, Any]) -> str:
     body = {key: value for key, value in manifest.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -73,15 +87,20 @@ def _seal(manifest: Mapping[str, Any]) -> str:
 def _load(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError):
-        raise StoreError(f"{path} is damaged: it is no JSON. {_REPAIR}") from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror or error}). Make it readable.") from error
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise _DamagedError(f"{path} is damaged: it is no JSON. {_REPAIR}") from None
     if not isinstance(manifest, dict) or manifest.get("sha256") != _seal(manifest):
-        raise StoreError(f"{path} is damaged: its content does not match the hash in it. {_REPAIR}")
+        raise _DamagedError(f"{path} is damaged: its content does not match the hash in it. {_REPAIR}")
     if manifest.get("format") != FORMAT:
         raise StoreError(
             f"{path} has format {manifest.get('format')}, and this version of Likeness reads format {FORMAT}: "
             "import the source again into another name"
         )
+    for name in [*manifest["files"], *manifest["shards"]]:
+        if name.startswith("/") or ".." in name.split("/"):
+            raise StoreError(f"{path} names a file outside its folder ({name[:80]!r}): do not use this audit")
     return manifest
 
 
@@ -96,7 +115,7 @@ def read_manifest(folder: Path, locked: bool = False) -> dict[str, Any] | None:
     """
     pending = folder / (MANIFEST + NEXT)
     deadline = time.monotonic() + 5
-    while pending.is_file():
+    while _there(pending):
         if locked:
             _roll_forward(folder, pending)
             break
@@ -114,13 +133,13 @@ def read_manifest(folder: Path, locked: bool = False) -> dict[str, Any] | None:
                 f"({error.strerror or error}): open it once where it can be written"
             ) from error
     path = folder / MANIFEST
-    return _load(path) if path.is_file() else None
+    return _load(path) if _there(path) else None
 
 
 def _roll_forward(folder: Path, pending: Path) -> None:
     try:
         manifest = _load(pending)
-    except StoreError:  # killed while writing it: the commit never happened
+    except _DamagedError:  # killed while writing it: the commit never happened
         pending.unlink(missing_ok=True)
         return
     for name, entry in manifest["files"].items():
@@ -170,10 +189,13 @@ def check_files(folder: Path, manifest: Mapping[str, Any], full: bool) -> list[s
     wrong = []
     for name, entry in {**manifest["files"], **manifest["shards"]}.items():
         path = folder / name
-        if not path.is_file():
-            wrong.append(f"{path} is missing")
-        elif path.stat().st_size != entry["bytes"]:
-            wrong.append(f"{path} is damaged: {path.stat().st_size:,} bytes instead of {entry['bytes']:,}")
-        elif full and file_hash(path) != entry["sha256"]:
-            wrong.append(f"{path} is damaged: its content does not match the manifest's hash")
+        try:
+            if not path.is_file():
+                wrong.append(f"{path} is missing")
+            elif path.stat().st_size != entry["bytes"]:
+                wrong.append(f"{path} is damaged: {path.stat().st_size:,} bytes instead of {entry['bytes']:,}")
+            elif full and file_hash(path) != entry["sha256"]:
+                wrong.append(f"{path} is damaged: its content does not match the manifest's hash")
+        except OSError as error:
+            wrong.append(f"{path} cannot be read ({error.strerror or error})")
     return wrong

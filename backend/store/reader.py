@@ -21,6 +21,8 @@ GENERATIONS = "generations.parquet"
 REPORT = "import_report.parquet"
 REPORT_COLUMNS = ("source", "item", "outcome", "reason")
 OPEN_SHARDS = 64
+RETRIES = 5
+"""How often an audit that another process is just committing is read anew."""
 _PLAIN = ("id", "sha256", "source")
 
 
@@ -68,8 +70,21 @@ class Audit:
 
     def __init__(self, folder: Path) -> None:
         manifest = read_manifest(folder)
-        if manifest is None:
-            raise StoreError(f"{folder} holds no audit: make one with `python -m backend import SOURCE {folder.name}`")
+        for _ in range(RETRIES):
+            if manifest is None:
+                raise StoreError(
+                    f"{folder} holds no audit: make one with `python -m backend import SOURCE {folder.name}`"
+                )
+            try:
+                self._read(folder, manifest)
+                return
+            except StoreError:
+                read, manifest = manifest["sha256"], read_manifest(folder)
+                if manifest is None or manifest["sha256"] == read:
+                    raise
+        raise StoreError(f"{folder} is being written: try again in a moment")
+
+    def _read(self, folder: Path, manifest: dict[str, Any]) -> None:
         wrong = check_files(folder, {**manifest, "shards": {}}, full=True)
         wrong += check_files(folder, {"files": {}, "shards": manifest["shards"]}, full=False)
         if wrong:
@@ -105,7 +120,7 @@ class Audit:
             return None
 
     def image(self, row: int) -> tuple[bytes, str]:
-        """The original bytes of a row and their media type."""
+        """The original bytes of a row and their media type. Raises StoreError where the shard is damaged."""
         return self._bytes("image", row), MIME[str(self.generations["format"].iat[row])]
 
     def thumbnail(self, row: int) -> bytes:
@@ -114,7 +129,13 @@ class Audit:
 
     def _bytes(self, column: str, row: int) -> bytes:
         index = int(np.searchsorted(self._ends, row, side="right"))
-        return self._shard(index).bytes_of(column, row - (int(self._ends[index - 1]) if index else 0))
+        try:
+            return self._shard(index).bytes_of(column, row - (int(self._ends[index - 1]) if index else 0))
+        except (OSError, pa.ArrowException, IndexError, KeyError) as error:
+            raise StoreError(
+                f"{self.folder / self._shards[index]} is damaged ({str(error)[:80]}). "
+                "Restore the folder from a copy, or delete it and import again."
+            ) from error
 
     def shards(self) -> list[tuple[int, int, str]]:
         """First row, end row and hash of each shard: the ranges over which stages work."""
@@ -146,7 +167,8 @@ class Audit:
         entry = self.manifest["stages"].get(name)
         if entry is None or entry["rows"] != len(self):
             return None
-        return read_frame(self.folder / measure_file(name))[name].to_numpy(dtype="float64")
+        values = read_frame(self.folder / measure_file(name))[name].to_numpy(dtype="float64")
+        return values[: len(self)] if len(values) >= len(self) else None  # longer where an import came since
 
     def report(self) -> pd.DataFrame:
         """What imports left out or changed: columns REPORT_COLUMNS, as strings."""

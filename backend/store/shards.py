@@ -7,6 +7,7 @@ from the memory map, without importing `datasets`.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -78,8 +79,9 @@ class ShardWriter:
         self._file.close()
 
     def abandon(self) -> None:
-        """Close the file as it is; whoever made the shard removes it."""
-        self._file.close()
+        """Close the file as it is, also on a full disk; whoever made the shard removes it."""
+        with suppress(OSError):
+            self._file.close()
 
 
 class Shard:
@@ -88,6 +90,8 @@ class Shard:
     def __init__(self, path: Path) -> None:
         with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
             self._batches = list(stream)
+        for batch in self._batches:
+            batch.validate(full=True)  # a damaged offset would point outside the map
         self._ends = np.cumsum([batch.num_rows for batch in self._batches])
 
     def bytes_of(self, column: str, row: int) -> bytes:

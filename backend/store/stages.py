@@ -51,9 +51,10 @@ class StageWriter:
     def load(self, shard: str, rows: int) -> np.ndarray | None:
         """The finished values of a range from an interrupted run, or None."""
         path = self._part(shard)
-        if not path.is_file():
+        try:
+            values = np.load(path, allow_pickle=False)
+        except (OSError, EOFError, ValueError):  # none there, or a damaged one
             return None
-        values = np.load(path, allow_pickle=False)
         return values if values.shape == (rows,) else None
 
     def save(self, shard: str, values: np.ndarray) -> None:

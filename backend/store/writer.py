@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +62,23 @@ def _numbered(table: pa.Table) -> pa.Table:
     if not missing.any():
         return table
     keys = ["subset", "system", "profession", "adjective", "action", *AXES]
-    frame = table.select([*keys, "number"]).to_pandas()
-    groups = frame.groupby(keys, sort=False).ngroup()
-    highest = frame["number"].groupby(groups).transform("max").fillna(0).clip(lower=0)
+    groups = table.select(keys).to_pandas().groupby(keys, sort=False).ngroup()
+    given = pd.Series(table.column("number").fill_null(0).to_numpy())
+    highest = given.groupby(groups).transform("max")
     order = pd.Series(missing).astype("int64").groupby(groups).cumsum()
-    numbers = frame["number"].mask(missing, highest + order).astype("int64")
+    numbers = given.mask(missing, highest + order)
     index = table.column_names.index("number")
     return table.set_column(index, "number", pa.array(numbers, pa.int64()))
+
+
+def _read_part(path: Path) -> tuple[dict[str, str], pd.DataFrame] | None:
+    """What is noted in the rows of a finished shard, and their ids; None where the file is no such thing."""
+    try:
+        table = pq.read_table(path, columns=["id", "source", "animated"])
+    except (OSError, pa.ArrowException):
+        return None
+    notes = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    return notes, table.to_pandas()
 
 
 class AuditWriter:
@@ -75,7 +86,7 @@ class AuditWriter:
 
     Use as a context manager: `add` images, then `finish`. Every SHARD_ROWS rows a shard and its rows are safe; after
     a kill the next import of the same source finds them (`resumed`) and goes on. Nothing is part of the audit before
-    `finish`. `known` maps the id of every row to the name of its source item.
+    `finish`. `known` maps the id of every row to the name of its source item; `moving` holds the ids of animations.
     """
 
     def __init__(self, cache: Path, name: str, source: str, shard_rows: int = SHARD_ROWS) -> None:
@@ -83,11 +94,13 @@ class AuditWriter:
         self.source = source
         self.shard_rows = shard_rows
         self.known: dict[str, str] = {}
+        self.moving: set[str] = set()
         self.resumed = 0
         self.discarded = 0
         self._rows: list[Mapping[str, Any]] = []
         self._shard: ShardWriter | None = None
         self._new: dict[str, dict[str, Any]] = {}
+        self._parts: list[Path] = []
         self._started = time.time()
 
     def __enter__(self) -> AuditWriter:
@@ -104,8 +117,7 @@ class AuditWriter:
             (self.folder / IMAGES).mkdir(exist_ok=True)
             (self.folder / PENDING).mkdir(exist_ok=True)
             if self._manifest["shards"]:
-                table = Audit(self.folder).generations
-                self.known = dict(zip(table["id"], table["source"], strict=True))
+                self._know(Audit(self.folder).generations)
             self._resume()
             self._exit = stack.pop_all()
         return self
@@ -113,8 +125,18 @@ class AuditWriter:
     def __exit__(self, *exception: Any) -> bool | None:
         if self._shard is not None:
             self._shard.abandon()
-            self._path(NEXT).unlink(missing_ok=True)
+            with suppress(OSError):  # the next import removes it
+                self._path(NEXT).unlink(missing_ok=True)
         return self._exit.__exit__(*exception)
+
+    def _know(self, rows: pd.DataFrame) -> None:
+        self.known.update(zip(rows["id"], rows["source"], strict=True))
+        self.moving.update(rows["id"][rows["animated"]])
+
+    @property
+    def kept(self) -> bool:
+        """Whether there is an audit: one from before, or one that `finish` made."""
+        return bool(self._manifest["shards"])
 
     def _number(self) -> int:
         return len(self._manifest["shards"]) + len(self._new)
@@ -127,21 +149,25 @@ class AuditWriter:
 
     def _resume(self) -> None:
         """Take over the finished shards of an interrupted import of the same source; remove everything else."""
-        while self._part().is_file() and self._path().is_file():
-            schema = pq.read_schema(self._part())
-            entry = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
-            if entry.get("source") != self.source or entry.get("sha256") != file_hash(self._path()):
+        first = self._part().name
+        while self._path().is_file():
+            part = _read_part(self._part())
+            if part is None:
                 break
-            rows = pq.read_table(self._part(), columns=["id", "source"]).to_pydict()
-            self.known.update(zip(rows["id"], rows["source"], strict=True))
-            self.resumed += len(rows["id"])
-            sizes = {key: int(entry[key]) for key in ("rows", "image_bytes", "thumbnail_bytes")}
+            notes, rows = part
+            if notes.get("source") != self.source or notes.get("sha256") != file_hash(self._path()):
+                break
+            self._know(rows)
+            self.resumed += len(rows)
+            sizes = {key: int(notes[key]) for key in ("rows", "image_bytes", "thumbnail_bytes")}
+            self._parts.append(self._part())
             self._new[f"{IMAGES}/{self._path().name}"] = {**sizes, **describe(self._path())}
-        kept = {Path(name).name for name in [*self._manifest["shards"], *self._new]}
-        for path in (self.folder / PENDING).glob("*"):
-            if path.name >= self._part().name:
-                self.discarded += pq.read_metadata(path).num_rows if path.suffix == ".parquet" else 0
+        for path in (self.folder / PENDING).iterdir():
+            if path not in self._parts:
+                part = _read_part(path) if path.suffix == ".parquet" and path.name >= first else None
+                self.discarded += len(part[1]) if part and part[0].get("source") != self.source else 0
                 path.unlink()
+        kept = {Path(name).name for name in [*self._manifest["shards"], *self._new]}
         for path in (self.folder / IMAGES).glob("shard-*"):
             if path.name not in kept:
                 path.unlink()
@@ -171,22 +197,24 @@ class AuditWriter:
         pq.write_table(table, part.with_suffix(NEXT))
         sync(part.with_suffix(NEXT))
         os.replace(part.with_suffix(NEXT), part)
+        self._parts.append(part)
         self._new[f"{IMAGES}/{self._path().name}"] = entry
         self._shard, self._rows = None, []
 
     def finish(self, label: str, report: Report) -> None:
         """Make everything added, and the report, part of the audit. `label` names the source in the manifest."""
         self._end_shard()
+        label = self._label(label)
         if not self._new and not self._manifest["shards"]:
             return  # nothing to show: no audit comes to be
         paths = [self.folder / GENERATIONS] if self._manifest["shards"] else []
-        paths += sorted((self.folder / PENDING).glob("*.parquet"))
-        tables = [pq.read_table(path).replace_schema_metadata() for path in paths]
+        tables = [pq.read_table(path).replace_schema_metadata() for path in [*paths, *self._parts]]
         table = _numbered(_typed(pa.concat_tables(tables, promote_options="default")))
         self._manifest["shards"].update(self._new)
         self._manifest["sources"].append(
             {
                 "label": label,
+                "place": self._place(),
                 "read": report.read,
                 "added": report.added,
                 "already": report.already,
@@ -203,8 +231,20 @@ class AuditWriter:
             self._next(f"{IMAGES}/{name}").write_text(text, encoding="utf-8")
             changed.append(f"{IMAGES}/{name}")
         commit(self.folder, self._manifest, changed)
-        self._new = {}
+        self._new, self._parts = {}, []
         shutil.rmtree(self.folder / PENDING)
+
+    def _place(self) -> str:
+        """Where the source lies, as a hash: an audit travels, and nobody's folders are told."""
+        return hashlib.sha256(self.source.split("|")[0].encode()).hexdigest()[:16]
+
+    def _label(self, label: str) -> str:
+        """The source's label; one that another source has already gets a number."""
+        places = {source["label"]: source.get("place", self._place()) for source in self._manifest["sources"]}
+        number, free = 2, label
+        while places.get(free, self._place()) != self._place():
+            free, number = f"{label} ({number})", number + 1
+        return free
 
     def _next(self, name: str) -> Path:
         return self.folder / (name + NEXT)

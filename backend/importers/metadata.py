@@ -1,0 +1,128 @@
+"""Metadata files of a folder of images (CSV, JSONL or Parquet) -> rows in our columns."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.importers.columns import as_text, assign, listed
+from backend.records import LeftOut, SourceError
+
+METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
+LARGEST_METADATA = 1_000_000_000
+LONGEST_CELL = 10_000_000
+Row = dict[str, str] | LeftOut
+Rows = Iterator[tuple[int, Row]]
+
+
+def metadata_files(root: Path) -> list[Path]:
+    """The metadata files of a folder: those at its top, else those of folders below."""
+    top = [root / name for name in METADATA if (root / name).is_file()]
+    return top or sorted(path for name in METADATA for path in root.rglob(name) if path.is_file())
+
+
+def read_rows(path: Path, system: str, names: Mapping[str, str]) -> Rows:
+    """The rows of one metadata file in our columns, with their line or row number. Raises SourceError where the
+    file cannot be read or names no file or system."""
+    if path.stat().st_size > LARGEST_METADATA:
+        raise SourceError(f"{path} is larger than {LARGEST_METADATA:,} bytes: split it")
+    columns, rows = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[path.suffix.lower()](path)
+    ours = assign(columns, names, str(path))
+    if "file_name" not in ours.values():
+        raise SourceError(
+            f"{path} has no column 'file_name'; it has {listed(columns)}. "
+            "Rename the column that holds the files' names, or say --map COLUMN=file_name"
+        )
+    if "system" not in ours.values() and not system:
+        raise SourceError(
+            f"{path} has no column 'system'; it has {listed(columns)}. "
+            "Add it, say which it is with --map COLUMN=system, or name the one system with --system NAME"
+        )
+    ours = {column: "extra_image" if name == "image" else name for column, name in ours.items()}
+    for number, row in rows:
+        if isinstance(row, LeftOut):
+            yield number, row
+            continue
+        values = {name: as_text(row.get(column)) for column, name in ours.items()}
+        values["system"] = values.get("system") or system
+        values["file_name"] = values["file_name"].strip().replace("\x00", "")
+        yield number, values
+
+
+def _decoded(path: Path) -> tuple[str, list[LeftOut]]:
+    """The text of a file in UTF-8, in UTF-16 with its mark, or else in Latin-1, and a note where it was that."""
+    data = path.read_bytes()
+    try:
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return data.decode("utf-16"), []
+        return data.decode("utf-8-sig"), []
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), [LeftOut(path.name, "the file is not UTF-8; it was read as Latin-1", "noted")]
+
+
+def _check_columns(path: Path, columns: list[str]) -> None:
+    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    if repeated == [""]:
+        raise SourceError(f"{path} has {columns.count('')} columns without a name: name them or remove them")
+    if repeated:
+        raise SourceError(f"{path} names the column {repeated[-1]!r} twice: rename one")
+
+
+def _csv(path: Path) -> tuple[list[str], Rows]:
+    text, notes = _decoded(path)
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t|", key=head.count)
+    csv.field_size_limit(LONGEST_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        columns = [name.strip() for name in next(reader)]
+    except (StopIteration, csv.Error):
+        raise SourceError(f"{path} is empty or no CSV: its first line must name the columns") from None
+    _check_columns(path, columns)
+
+    def rows() -> Rows:
+        yield from ((0, note) for note in notes)
+        try:
+            for cells in reader:
+                if len(cells) > len(columns):
+                    reason = f"{len(cells)} cells for {len(columns)} columns; quote cells that hold a {delimiter!r}"
+                    yield reader.line_num, LeftOut(f"{path.name}, line {reader.line_num}", reason)
+                elif any(cell.strip() for cell in cells):
+                    yield reader.line_num, dict(zip(columns, cells, strict=False))
+        except csv.Error as error:
+            raise SourceError(f"{path}, line {reader.line_num}: {error}. Mend the line") from error
+
+    return columns, rows()
+
+
+def _jsonl(path: Path) -> tuple[list[str], Rows]:
+    text, notes = _decoded(path)
+    rows: list[tuple[int, Row]] = [(0, note) for note in notes]
+    for number, line in enumerate(text.split("\n"), start=1):
+        name = f"{path.name}, line {number}"
+        try:
+            row = json.loads(line) if line.strip() else {}
+        except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
+            row = LeftOut(name, f"no JSON ({str(error)[:80]}); mend the line")
+        if not isinstance(row, dict | LeftOut):
+            row = LeftOut(name, "no JSON object; write {...}")
+        if row:
+            rows.append((number, row))
+    columns = list(dict.fromkeys(name for _, row in rows if isinstance(row, dict) for name in row))
+    return columns, iter(rows)
+
+
+def _parquet(path: Path) -> tuple[list[str], Rows]:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise SourceError(f"{path} cannot be read as Parquet ({error}): fetch it again") from error
+    _check_columns(path, table.column_names)
+    return table.column_names, iter(enumerate(table.to_pylist(), start=1))

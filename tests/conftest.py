@@ -1,0 +1,43 @@
+"""What every test has: no network, no telemetry, a cache of its own, and a small source of synthetic images."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from samples import portrait_rows, write_csv
+
+HOME = pytest.StashKey[str]()
+
+
+def pytest_configure(config):
+    """Before any test imports huggingface_hub or gradio: offline, quiet, and no file outside a temporary folder."""
+    config.stash[HOME] = tempfile.mkdtemp(prefix="likeness-tests-")
+    os.environ |= {
+        "HF_HUB_OFFLINE": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HOME": config.stash[HOME],
+        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+        "GRADIO_ANALYTICS_ENABLED": "False",
+    }
+
+
+def pytest_unconfigure(config):
+    shutil.rmtree(config.stash[HOME], ignore_errors=True)
+
+
+@pytest.fixture
+def cache(tmp_path) -> Path:
+    """An empty cache folder."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    """A folder of twelve small images with a metadata.csv: two systems, two professions, three images each."""
+    folder = tmp_path / "source"
+    write_csv(folder, portrait_rows(folder, systems=("A", "B"), professions=("nurse", "welder"), each=3))
+    return folder

@@ -1,0 +1,186 @@
+"""The import table of the architecture: which room may import what, read from every module's syntax tree.
+
+A new module needs a row here. The standard library, numpy and pandas are allowed everywhere. Libraries in LAZY may
+only be imported inside functions. Of explorers, only those whose name begins with an underscore may be imported by
+another; the tabs themselves are imported by explorers/__init__ alone.
+"""
+
+import ast
+import sys
+
+import pytest
+from samples import ROOT, python
+
+ROOMS = {
+    "backend": set(),
+    "backend.records": set(),
+    "backend.pictures": {"backend.records", "PIL"},
+    "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "httpx"},
+    "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
+    "backend.metrics": {"scipy"},
+    "backend.store": {"backend.records", "pyarrow", "filelock"},
+    "backend.build": {"backend"},
+    "backend.__main__": {"backend", "tqdm"},
+    "explorers": {"backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
+    "explorers.__init__": {"explorers"},
+    "app": {"backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
+}
+"""Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
+PACKAGES = ("backend.importers", "backend.metrics", "backend.store")
+ALWAYS = {"numpy", "pandas"}
+LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx"}
+FILES = {
+    "open",
+    "read_text",
+    "read_bytes",
+    "read_csv",
+    "read_parquet",
+    "read_table",
+    "memory_map",
+    "urlopen",
+    "connect",
+}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def room_of(module):
+    """The table's row for a module: its own, else that of the package it lies in; "" where there is none."""
+    parent = module.rpartition(".")[0]
+    return next((name for name in (module, parent) if name in ROOMS and (name == module or name != "backend")), "")
+
+
+def inside(name, room):
+    return name == room or name.startswith(room + ".")
+
+
+def allowed(name, module):
+    """Whether a module may import a name; explorers._* stands for every helper of the tabs."""
+    room = room_of(module)
+    if name.partition(".")[0] in sys.stdlib_module_names | ALWAYS:
+        return True
+    if any(inside(name, package) and inside(module, package) for package in PACKAGES):
+        return True
+    if "explorers._*" in ROOMS[room] and name.startswith("explorers._"):
+        return True
+    return any(inside(name, permitted) for permitted in ROOMS[room])
+
+
+def nodes(tree, at_start):
+    """All nodes of a module, or only those that run when it is imported: no function's body."""
+    if not at_start:
+        yield from ast.walk(tree)
+        return
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, FUNCTIONS))
+
+
+def imports(tree, modules, at_start=False):
+    """The names that a module imports; `from package import module` counts as package.module."""
+    for node in nodes(tree, at_start):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: write the whole name of the module"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in modules else node.module
+
+
+def complaints(module, source, modules):
+    """What a module's source does against the table, a sentence each."""
+    if not room_of(module):
+        return [f"{module} has no row in ROOMS: add one, and one in the design"]
+    tree = ast.parse(source)
+    wrong = [f"{module} may not import {name}" for name in imports(tree, modules) if not allowed(name, module)]
+    for name in imports(tree, modules, at_start=True):
+        if name.partition(".")[0] in LAZY:
+            wrong.append(f"{module} imports {name} at its top: do it in a function")
+    for node in nodes(tree, at_start=True):
+        called = getattr(node, "func", None)
+        name = getattr(called, "attr", getattr(called, "id", ""))
+        if name in FILES:
+            wrong.append(f"{module} calls {name} when it is imported (line {node.lineno})")
+    return wrong
+
+
+def sources():
+    """Every module of the product by its name."""
+    found = {"app": ROOT / "app.py"} if (ROOT / "app.py").is_file() else {}
+    for package in ("backend", "explorers"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            found[name if name == "explorers.__init__" else name.removesuffix(".__init__")] = path
+    return found
+
+
+SOURCES = sources()
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_every_module_keeps_to_its_room(module):
+    assert complaints(module, SOURCES[module].read_text(encoding="utf-8"), SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("backend.novelty", ""),
+        ("backend.novelty.part", ""),
+        ("backend.records", "import PIL"),
+        ("backend.records", "import pyarrow"),
+        ("backend.records", "from backend import pictures"),
+        ("backend.metrics.colour", "from backend.records import Item"),
+        ("backend.store.files", "from backend.build import build"),
+        ("backend.build", "def f():\n    import gradio"),
+        ("backend.build", "import plotly"),
+        ("backend.build", "from explorers import browse"),
+        ("backend.importers.tabular", "import datasets"),
+        ("backend.importers.tabular", "try:\n    import httpx\nexcept ImportError:\n    pass"),
+        ("explorers.browse", "from explorers import published"),
+        ("explorers.browse", "from explorers.published import build"),
+        ("explorers._shared", "from explorers import about"),
+        ("explorers.browse", "from backend.build import build"),
+        ("explorers.browse", "import torch"),
+        ("app", "from backend.build import build"),
+        ("app", "import torch"),
+        ("backend.records", "TABLE = open('x').read()"),
+        ("backend.records", "from pathlib import Path\nTABLE = Path('x').read_text()"),
+    ],
+)
+def test_the_rules_catch(module, source):
+    modules = {*SOURCES, "explorers.published", "explorers.about"}
+    assert complaints(module, source, modules)
+
+
+def test_the_rules_let_pass():
+    assert complaints("backend.importers.x", "def f():\n    import datasets", SOURCES) == []
+    assert complaints("backend.build", "from backend.store import Audit\nimport json, numpy", SOURCES) == []
+    assert complaints("explorers.x", "from explorers import _shared\nimport gradio as gr", SOURCES) == []
+
+
+IMPORT_ALL = """
+import importlib, os, sys
+opened = []
+def hook(event, arguments):
+    if event == "open" and isinstance(arguments[0], str):
+        opened.append(os.path.abspath(arguments[0]))
+    if event in ("socket.connect", "socket.getaddrinfo"):
+        raise SystemExit(f"the network: {arguments}")
+sys.addaudithook(hook)
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+ours = [p for p in opened if p.startswith(sys.argv[1]) and "/.venv/" not in p and not p.endswith((".py", ".pyc"))]
+ours = [p for p in ours if "__pycache__" not in p]
+heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx"}
+print(sorted(heavy & set(sys.modules)), ours)
+"""
+
+
+def test_importing_the_backend_is_light_and_opens_nothing():
+    names = [name for name in SOURCES if name.startswith("backend")]
+    done = python(IMPORT_ALL, ROOT, *names)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[] []"
