@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from backend.pictures import MAX_PIXELS, Picture, PictureError, read_picture
-from backend.records import Item, LeftOut, Report, generation_id
+from backend.records import Item, LeftOut, Report, SourceError, generation_id
 from backend.store import AuditWriter
 
 AHEAD = 4
@@ -44,13 +44,19 @@ def _ahead(items: Iterable[Item | LeftOut], work, workers: int) -> Iterator[_Rea
     """`map(work, items)` in threads, in order, with at most workers * AHEAD results waiting."""
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque = deque()
+        stopped = None
         try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) >= workers * AHEAD:
-                    yield waiting.popleft().result()
+            try:
+                for item in items:
+                    waiting.append(pool.submit(work, item))
+                    if len(waiting) >= workers * AHEAD:
+                        yield waiting.popleft().result()
+            except SourceError as error:  # what came before it is good, and is to be kept
+                stopped = error
             while waiting:
                 yield waiting.popleft().result()
+            if stopped is not None:
+                raise stopped
         finally:
             for future in waiting:
                 future.cancel()

@@ -174,16 +174,24 @@ def heading_html(view: BrowseView) -> str:
         question = f"Whom does each system picture as {' or '.join(names)}?"
     else:
         question = "What does each system picture for these prompts?"
-    said = ""
+    return f'<h2 class="lk-question">{escape(question)}</h2>{labour_html(subjects[:3])}'
+
+
+def labour_html(subjects: Sequence[str]) -> str:
+    """The labour force's share of women for the subjects that it counts, with the number employed, or ""."""
     table = labour_force()
-    for name in subjects[:3]:
-        if name in table.index and table.loc[name, "pct_women"] == table.loc[name, "pct_women"]:
+    parts = []
+    for name in subjects:
+        if name in table.index and not pd.isna(table.loc[name, "pct_women"]):
             row = table.loc[name]
-            said += (
-                f'<p class="lk-labour">For comparison: {row["pct_women"]:.0f} % of '
-                f"\u201c{escape(row['bls_occupation'])}\u201d in the US labour force are women (CPS 2021).</p>"
+            parts.append(
+                f"{row['pct_women']:.0f} % of the {1000 * row['employed_thousands']:,.0f} people employed as "
+                f"\u201c{escape(row['bls_occupation'])}\u201d"
             )
-    return f'<h2 class="lk-question">{escape(question)}</h2>{said}'
+    if not parts:
+        return ""
+    listed = ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
+    return f'<p class="lk-labour">For comparison, women in the US labour force (CPS 2021): {listed}.</p>'
 
 
 def _article(name: str) -> str:

@@ -23,9 +23,9 @@ EMPTY = """
 <p>Likeness shows the pictures of an <b>audit</b>: a folder under <code>cache/</code> made from images that you have.
 Make one from a folder laid out <code>SYSTEM/PROFESSION/*.png</code>, from a folder with a <code>metadata.csv</code>,
 from Parquet files, or from a Hugging Face data set:</p>
-<pre>python -m backend import path/to/images my-audit
-python -m backend build my-audit
-python app.py my-audit</pre>
+<pre>.venv/bin/python -m backend import path/to/images my-audit
+.venv/bin/python -m backend build my-audit
+.venv/bin/python app.py my-audit</pre>
 <p>Until then, the tab <a class="lk-view" href="?tab=published">Published results</a> shows figures of two papers.</p>
 </div>
 """

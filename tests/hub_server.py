@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
 COMMIT = "5b6c7d8e9f" * 4
+PATH = re.compile(r"(/api)?/datasets/([^/]+/[^/]+)(?:/(revision|tree|paths-info|resolve)/[^/]+(/.*)?)?")
 
 
 class Hub(ThreadingHTTPServer):
@@ -59,10 +60,10 @@ class Handler(BaseHTTPRequestHandler):
             for name, data in files.items():
                 if path == f"/cdn/{_oid(data)}":
                     return self._content(name, data, {})
-        found = re.fullmatch(r"(/api)?/datasets/([^/]+/[^/]+)(?:/(revision|tree|paths-info|resolve)/([^/]+)(/.*)?)?", path)
+        found = PATH.fullmatch(path)
         if not found:
             return self._fail(HTTPStatus.NOT_FOUND, "")
-        api, name, what, _, rest = found.groups()
+        api, name, what, rest = found.groups()
         if name in self.server.private:
             return self._fail(HTTPStatus.UNAUTHORIZED, "", "Invalid username or password.")
         files = self.server.sets.get(name)

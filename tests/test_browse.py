@@ -141,7 +141,8 @@ def test_labels_are_counted_with_n_and_interval(audit):
 def test_the_heading_names_the_labour_force():
     html = _browse.heading_html(BrowseView("small", (Choice("Alpha", "nurse"), Choice("Alpha", "accountant"))))
     assert "Whom does each system picture as a nurse or an accountant?" in html
-    assert "62 % of \u201cAccountants and auditors\u201d" in html
+    assert "62 % of the 1,630,000 people employed as \u201cAccountants and auditors\u201d" in html
+    assert _browse.labour_html(["astronaut", "identity prompt: woman"]) == ""
 
 
 def test_same_prompt_in_every_system(audit):

@@ -15,7 +15,7 @@ ROOMS = {
     "backend": set(),
     "backend.records": set(),
     "backend.pictures": {"backend.records", "PIL"},
-    "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "httpx"},
+    "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "yaml"},
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
     "backend.store": {"backend.records", "pyarrow", "filelock"},
@@ -28,7 +28,7 @@ ROOMS = {
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
 PACKAGES = ("backend.importers", "backend.metrics", "backend.store")
 ALWAYS = {"numpy", "pandas"}
-LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx"}
+LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "yaml"}
 FILES = {
     "open",
     "read_text",
@@ -174,7 +174,7 @@ for name in sys.argv[2:]:
     importlib.import_module(name)
 ours = [p for p in opened if p.startswith(sys.argv[1]) and "/.venv/" not in p and not p.endswith((".py", ".pyc"))]
 ours = [p for p in ours if "__pycache__" not in p]
-heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx"}
+heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "yaml"}
 print(sorted(heavy & set(sys.modules)), ours)
 """
 

@@ -58,29 +58,48 @@ def _file_items(path: Path, name: str, rows: int, system: str, names: Mapping[st
         yield LeftOut(name, f"damaged after row {done:,} of {rows:,} ({str(error)[:80]}); fetch it again")
 
 
-def read_hub(name: str, split: str, system: str, names: Mapping[str, str]) -> Iterator[Item | LeftOut]:
-    """The items of a Hub data set. Raises SourceError, on the first item, where the Hub or the set is out of reach."""
-    import datasets
-    import httpx
-    from huggingface_hub import errors
+HUB_TRIES = 2
+"""How often `datasets` opens or reads a file anew, on top of the Hub client's own six tries (23 seconds of waiting).
+Its default of 20 would have a user wait for half an hour before hearing that the network is gone."""
 
-    hint = (
-        f"{name!r} is no folder here, and as a data set it cannot be had from the Hub. Check its name and the "
-        "network, or fetch its Parquet files elsewhere and import the folder that holds them"
-    )
+
+def read_hub(name: str, split: str, system: str, names: Mapping[str, str]) -> Iterator[Item | LeftOut]:
+    """The items of a Hub data set. Raises SourceError where the Hub or the set is, or falls, out of reach."""
+    import datasets
+    import yaml
+    from huggingface_hub.utils import httpx
+
+    datasets.config.STREAMING_OPEN_MAX_RETRIES = datasets.config.STREAMING_READ_MAX_RETRIES = HUB_TRIES
+    done = 0
     try:
         stream = datasets.load_dataset(name, split=split, streaming=True)
-        yield from _items(stream, name, system, names)
+        for item in _items(stream, name, system, names):
+            yield item
+            done += 1
     except (
-        errors.HfHubHTTPError,
-        errors.OfflineModeIsEnabled,
         datasets.exceptions.DatasetsError,
         httpx.HTTPError,
+        pa.ArrowException,
+        yaml.YAMLError,  # what follows is, beside the obvious, what `datasets` makes of a data card that is wrong
         OSError,
         ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
         RuntimeError,  # a data set that is a script
     ) as error:
-        raise SourceError(f"{hint}. ({type(error).__name__}: {str(error)[:200]})") from error
+        reason = f"({type(error).__name__}: {' '.join(str(error).split())[:200]})"
+        if done:
+            raise SourceError(
+                f"the Hub stopped sending {name!r} after row {done:,}. What was finished is kept: run the same command "
+                "again to go on. Where it stops there again, fetch its Parquet files and import the folder that holds "
+                f"them. {reason}"
+            ) from error
+        raise SourceError(
+            f"{name!r} is no folder here, and as a data set it cannot be had from the Hub. Check its name, its split "
+            "and the network (a private set needs `hf auth login`), or fetch its Parquet files elsewhere and import "
+            f"the folder that holds them. {reason}"
+        ) from error
 
 
 def _image_column(schema: pa.Schema) -> str:
