@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -16,12 +17,13 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from backend.store import Audit, StoreError, audit_names
 from explorers import EXPLORERS
 from explorers._grid import detail
-from explorers._shared import ASSETS, Params, count, csv_text, escape
+from explorers._guard import Guard
+from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape
 
 HERE = Path(__file__).parent
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
@@ -36,6 +38,8 @@ CONTENT_NOTE = (
     "</summary><p>Text-to-image systems made every picture here from a prompt. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
+SESSIONS = 500
+"""Visitors whose controls Gradio keeps in memory, about 0.7 MB each; the one seen longest ago has to reload."""
 ADDRESS_JS = """
 watch('value', () => window.likeness.push(props.value));
 window.likeness.connect(query => trigger('submit', {query}));
@@ -87,40 +91,39 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
             for module in EXPLORERS:
                 with gr.Tab(module.TITLE, id=module.SLUG) as tabs[module.SLUG]:
                     views[module.SLUG] = module.build(stores, address_bar)
-        opened = gr.State(())
         everything = [component for view in views.values() for component in view.outputs]
 
-        def restore(query: str, before: tuple[str, ...]) -> list[Any]:
+        def restore(query: str) -> list[Any]:
             params = params_of(query)
             asked = (params.get("tab") or [""])[0]
             slug = asked if asked in views else EXPLORERS[0].SLUG
             updates = []
             for name, view in views.items():
                 updates += view.open(params) if name == slug else [gr.skip()] * len(view.outputs)
-            return [gr.Tabs(selected=slug), (*before, slug), *updates]
+            return [gr.Tabs(selected=slug), *updates]
 
         def load(request: gr.Request) -> list[Any]:
-            return restore(str(request.query_params), ())
+            return restore(str(request.query_params))
 
-        def navigate(before: tuple[str, ...], event: gr.EventData) -> list[Any]:
-            return restore(str(event.query), before)
+        def navigate(event: gr.EventData) -> list[Any]:
+            return restore(str(getattr(event, "query", "")))
 
-        def first_look(slug: str):
-            def look(before: tuple[str, ...], switched: str) -> list[Any]:
-                if switched != "yes" or slug in before:
-                    return [gr.skip()] * (1 + len(views[slug].outputs))
-                return [(*before, slug), *views[slug].open({})]
+        def first_look(view: View):
+            def look(wanted: str) -> Any:
+                updates = view.open({}) if wanted == "yes" else [gr.skip()] * len(view.outputs)
+                return updates if len(updates) > 1 else updates[0]  # one output takes a value, not a list
 
             return look
 
         quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-        loaded = blocks.load(load, None, [bar, opened, *everything], **quiet)
+        loaded = blocks.load(load, None, [bar, *everything], **quiet)
         loaded.then(None, js="() => window.likeness.start()", **quiet)
-        address_bar.submit(navigate, opened, [bar, opened, *everything], **quiet)
+        address_bar.submit(navigate, None, [bar, *everything], **quiet)
         for slug, tab in tabs.items():
-            script = f"(before, bar) => [before, window.likeness.tab('{slug}', '{EXPLORERS[0].SLUG}')]"
-            outputs = [opened, *views[slug].outputs]
-            tab.select(first_look(slug), [opened, address_bar], outputs, js=script, **quiet)
+            if not views[slug].outputs:
+                continue
+            script = f"() => [window.likeness.tab('{slug}', '{EXPLORERS[0].SLUG}')]"
+            tab.select(first_look(views[slug]), [address_bar], views[slug].outputs, js=script, **quiet)
     return blocks
 
 
@@ -128,9 +131,15 @@ def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
     """Images, details, tables and files, each found by a look-up: no path is ever built from a request."""
     modules = {module.SLUG: module for module in EXPLORERS}
     missing = PlainTextResponse("Not found", status_code=404)
+    one_table = BoundedSemaphore(1)
+
+    @app.exception_handler(StoreError)
+    def damaged(request: Request, error: StoreError) -> Response:
+        print(f"Error: {error}", file=sys.stderr)
+        return PlainTextResponse("This audit is damaged: `python -m backend status` says where", status_code=500)
 
     @app.get("/image/{audit}/{generation}/{kind}")
-    async def image(audit: str, generation: str, kind: str) -> Response:
+    def image(audit: str, generation: str, kind: str) -> Response:
         store = stores.get(audit)
         row = store.row_of(generation) if store else None
         if row is None or kind not in ("thumbnail", "original", "download"):
@@ -145,19 +154,24 @@ def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         return Response(data, media_type=mime, headers=headers)
 
     @app.get("/detail/{audit}/{generation}")
-    async def one_detail(audit: str, generation: str) -> Response:
+    def one_detail(audit: str, generation: str) -> Response:
         store = stores.get(audit)
         row = store.row_of(generation) if store else None
-        return missing if row is None else HTMLResponse(detail(store, row))
+        return missing if row is None else HTMLResponse(detail(store, row), headers={"X-Likeness": "detail"})
 
     @app.get("/csv/{slug}")
     def csv(slug: str, request: Request) -> Response:
         module = modules.get(slug)
         if module is None or not hasattr(module, "table") or not stores:
             return missing
-        text = csv_text(module.table(stores, params_of(str(request.query_params))))
+        if not one_table.acquire(timeout=5):
+            return PlainTextResponse("Another table is being written: try again in a moment", status_code=503)
+        try:
+            chunks = csv_chunks(module.table(stores, params_of(str(request.query_params))))
+        finally:
+            one_table.release()
         headers = {"Content-Disposition": f'attachment; filename="likeness-{slug}.csv"'}
-        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+        return StreamingResponse(chunks, media_type="text/csv; charset=utf-8", headers=headers)
 
     @app.get("/files/{slug}/{name}")
     def file(slug: str, name: str) -> Response:
@@ -169,11 +183,19 @@ def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         return FileResponse(ASSETS / name) if name in ("app.js", "app.css") else missing
 
 
+TEXT = gr.themes.Size(
+    name="rem", xxs="0.6rem", xs="0.7rem", sm="0.8rem", md="0.9rem", lg="1rem", xl="1.35rem", xxl="1.6rem"
+)
+"""Gradio's text sizes in rem, so that the text grows with the reader's own setting."""
+
+
 def make_theme() -> gr.themes.Base:
     """Gradio's plain theme with the system's own fonts (nothing is fetched) and text that reaches contrast AA."""
     font = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
     mono = ["ui-monospace", "monospace"]
-    theme = gr.themes.Base(primary_hue="teal", neutral_hue="slate", font=font, font_mono=mono, spacing_size="sm")
+    theme = gr.themes.Base(
+        primary_hue="teal", neutral_hue="slate", font=font, font_mono=mono, spacing_size="sm", text_size=TEXT
+    )
     return theme.set(
         color_accent="*primary_700",
         body_text_color_subdued="*neutral_600",
@@ -189,39 +211,32 @@ def make_theme() -> gr.themes.Base:
     )
 
 
-class OwnAddress:
-    """Hides from Gradio the two query parameters that it reads itself: an unknown `page` makes it fail with a 500."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["path"] == "/" and scope["query_string"]:
-            pairs = scope["query_string"].split(b"&")
-            kept = [pair for pair in pairs if pair.split(b"=")[0] not in (b"page", b"deep_link")]
-            scope = {**scope, "query_string": b"&".join(kept)}
-        await self.inner(scope, receive, send)
-
-
 def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> FastAPI:
     """The whole app, ready for a server: our routes, then the tabs at /."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(OwnAddress)
     add_routes(app, stores)
+    blocks = make_blocks(stores, problems or [])
+    # Gradio checks the paths in a request's data only in an app that it launched itself (_check_allowed); a mounted one
+    # would hand out any file of this machine. See also explorers/_guard.py.
+    blocks.has_launched = blocks.is_running = True
+    blocks.state_session_capacity = SESSIONS
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<script src="ui/app.js"></script><link rel="stylesheet" href="ui/app.css">'
     )
-    return gr.mount_gradio_app(
+    app = gr.mount_gradio_app(
         app,
-        make_blocks(stores, problems or []),
+        blocks,
         path="/",
         theme=make_theme(),
         head=head,
         footer_links=[],
         run_history=False,
         ssr_mode=False,
+        show_error=False,
     )
+    app.add_middleware(Guard)
+    return app
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,52 +1,75 @@
-// The address bar, links between views, and the dialog that shows one image. No framework; Gradio calls in through
-// window.likeness (see app.py).
+// The address bar, links between views, moving among pictures with the arrow keys, and the dialog that shows one image.
+// No framework; Gradio calls in through window.likeness (see app.py).
 (() => {
   "use strict";
-  let navigate = null;
+  let navigate = null; // asks the server for the view that an address names
+  let firstTab = "", started = false;
+  const opened = {}; // the tabs whose view was drawn
+  const lastOf = {}; // each tab's last address in this window: going back to a tab restores it
 
-  const parameters = () => new URLSearchParams(location.search);
+  // ---- the address ----
+  const parameters = (search = location.search) => new URLSearchParams(search);
+  const tabOf = () => parameters().get("tab") || firstTab;
+  const viewOf = (search) => {
+    const query = parameters(search);
+    query.delete("image");
+    return query.toString();
+  };
+  let shown = viewOf(location.search); // the view on the page, without the image in the dialog
 
-  const tellParent = () => {
+  const settle = () => {
+    shown = viewOf(location.search);
+    if (tabOf()) lastOf[tabOf()] = shown;
     // A Hugging Face Space lies in a frame: its parent shows the address.
     if (window.parent !== window) {
       window.parent.postMessage({ queryString: location.search.slice(1), hash: "" }, "https://huggingface.co");
     }
-  };
-
-  // Each tab's last address in this window, so that going back to a tab restores its address.
-  const lastOf = {};
-  let firstTab = "", started = false;
-  const tabOf = () => parameters().get("tab") || firstTab;
-  const remember = () => {
-    const query = parameters();
-    query.delete("image");
-    if (tabOf()) lastOf[tabOf()] = query.toString();
-    tellParent();
+    setTimeout(() => {
+      const titles = [...document.querySelectorAll(".gradio-container h2")].filter((e) => e.checkVisibility());
+      document.title = (titles.length ? titles[0].textContent + " – " : "") + "Likeness";
+    }, 600);
   };
 
   const setAddress = (query, replace) => {
     const next = query ? "?" + query : location.pathname;
     if (next === location.search) return;
     history[replace ? "replaceState" : "pushState"](null, "", next);
-    remember();
+    settle();
   };
 
   window.likeness = {
-    push: (query) => { if (query) setAddress(query, false); },
+    push: (query) => {
+      if (!query || query === shown) return;
+      const image = dialog && dialog.open && parameters().get("image"); // an answer that came after a picture was opened
+      setAddress(image ? `${query}&image=${image}` : query, Boolean(image));
+    },
     connect: (go) => { navigate = go; },
-    start: () => { started = true; },
-    // Called as a tab is shown. "yes" where a person switched to it. The page's own start shows the first tab before
-    // the address is read; steps through the history restore a tab that the address names already.
+    start: () => {
+      started = true;
+      opened[tabOf()] = true;
+      settle();
+      openFromAddress();
+    },
+    // Called as a tab is shown: "yes" where its view has still to be drawn. The page's own start shows the first tab
+    // before the address is read; steps through the history restore a tab that the address names already.
     tab: (slug, first) => {
       firstTab = first;
       if (!started || tabOf() === slug) return "no";
       setAddress(lastOf[slug] || "tab=" + slug, false);
-      return "yes";
+      const before = opened[slug];
+      opened[slug] = true;
+      return before ? "no" : "yes";
     },
   };
 
+  const go = () => {
+    opened[tabOf()] = true;
+    settle();
+    if (navigate) navigate(location.search);
+  };
+
   // ---- one image ----
-  let dialog = null, links = [], position = -1, opener = null;
+  let dialog = null, links = [], position = -1, opener = null, entry = false, closing = false;
 
   const makeDialog = () => {
     dialog = document.createElement("dialog");
@@ -54,14 +77,15 @@
     dialog.setAttribute("aria-label", "One image");
     dialog.innerHTML =
       '<div class="lk-dialog-bar"><button type="button" data-step="-1">Previous image</button>' +
-      '<button type="button" data-step="1">Next image</button>' +
+      '<button type="button" data-step="1">Next image</button><span class="lk-position" role="status"></span>' +
       '<button type="button" data-close autofocus>Close</button></div><div class="lk-dialog-body"></div>';
-    const host = document.querySelector(".gradio-container") || document.body;
-    host.appendChild(dialog);
+    (document.querySelector(".gradio-container") || document.body).appendChild(dialog);
     dialog.addEventListener("close", () => {
-      const query = parameters();
-      query.delete("image");
-      setAddress(query.toString(), true);
+      if (!closing) {
+        if (entry) history.back();
+        else setAddress(viewOf(location.search), true);
+      }
+      entry = closing = false;
       if (opener && document.contains(opener)) opener.focus();
       opener = null;
     });
@@ -76,69 +100,113 @@
     });
   };
 
+  const among = (link) => {
+    const board = link.closest(".lk-grid") || document;
+    links = [...board.querySelectorAll("a[data-detail]")];
+    position = links.indexOf(link);
+    opener = link;
+  };
+
+  const buttons = () => {
+    dialog.querySelector('[data-step="-1"]').disabled = position <= 0;
+    dialog.querySelector('[data-step="1"]').disabled = position < 0 || position >= links.length - 1;
+    const where = position < 0 ? "" : `${position + 1} of ${links.length} on this page`;
+    dialog.querySelector(".lk-position").textContent = where;
+  };
+
   const move = (step) => {
     const link = links[position + step];
     if (link) { position += step; opener = link; show(link.dataset.detail); }
   };
 
+  const DETAIL = /^detail\/([A-Za-z0-9][\w.-]{0,63})\/([0-9a-f]{16})$/;
+
   const show = async (path) => {
+    const parts = DETAIL.exec(path);
+    if (!parts) return;
     if (!dialog || !document.contains(dialog)) makeDialog();
     const body = dialog.querySelector(".lk-dialog-body");
-    dialog.querySelector('[data-step="-1"]').disabled = position <= 0;
-    dialog.querySelector('[data-step="1"]').disabled = position < 0 || position >= links.length - 1;
+    buttons();
+    const query = parameters();
+    const first = !dialog.open && query.get("image") !== parts[2];
+    query.set("audit", parts[1]);
+    query.set("image", parts[2]);
+    if (first) entry = true;
+    setAddress(query.toString(), !first);
     if (!dialog.open) dialog.showModal();
     body.setAttribute("aria-busy", "true");
+    let html = "<p>The app does not answer. Check the connection, then try again.</p>";
     try {
       const answer = await fetch(path);
-      body.innerHTML = answer.ok ? await answer.text()
-        : "<p>This address names an image that no open audit has. Close this and choose another.</p>";
-    } catch {
-      body.innerHTML = "<p>The app does not answer. Check the connection, then try again.</p>";
+      if (answer.ok && answer.headers.get("X-Likeness") === "detail") html = await answer.text();
+      else html = "<p>This address names an image that no open audit has. Close this and choose another.</p>";
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // a TypeError is what fetch makes of a lost connection
     }
+    body.innerHTML = html;
     body.removeAttribute("aria-busy");
-    const query = parameters();
-    query.set("audit", decodeURIComponent(path.split("/")[1]));
-    query.set("image", path.split("/").pop());
-    setAddress(query.toString(), true);
   };
 
+  const openFromAddress = () => {
+    const query = parameters();
+    if (!query.get("image") || !query.get("audit")) return;
+    links = []; position = -1; opener = null;
+    const path = `detail/${query.get("audit")}/${query.get("image")}`;
+    show(path);
+    let tries = 0;
+    const wait = setInterval(() => {
+      const link = [...document.querySelectorAll("a[data-detail]")].find((a) => a.dataset.detail === path);
+      if (link && dialog && dialog.open) { among(link); buttons(); }
+      if (link || ++tries > 50) clearInterval(wait);
+    }, 100);
+  };
+
+  // ---- events ----
   document.addEventListener("click", (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const figure = event.target.closest("a[data-detail]");
     if (figure) {
       event.preventDefault();
-      const board = figure.closest(".lk-grid") || document;
-      links = [...board.querySelectorAll("a[data-detail]")];
-      position = links.indexOf(figure);
-      opener = figure;
+      among(figure);
       show(figure.dataset.detail);
       return;
     }
     const view = event.target.closest("a.lk-view");
     if (view && navigate) {
       event.preventDefault();
-      if (dialog && dialog.open) dialog.close();
-      setAddress(new URL(view.href).search.slice(1), false);
-      navigate(location.search);
+      const query = new URL(view.href).search.slice(1);
+      const replace = Boolean(dialog && dialog.open && entry);
+      if (dialog && dialog.open) { closing = true; dialog.close(); }
+      setAddress(query, replace);
+      go();
     }
+  });
+
+  // One picture of a grid is reached with Tab; the arrow keys, Home and End move among its pictures.
+  document.addEventListener("keydown", (event) => {
+    const link = event.target.closest && event.target.closest(".lk-grid a[data-detail]");
+    if (!link) return;
+    const all = [...link.closest(".lk-grid").querySelectorAll("a[data-detail]")];
+    const at = all.indexOf(link);
+    const across = all.filter((a) => a.offsetTop === all[0].offsetTop).length;
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across, Home: -at, End: all.length - 1 - at };
+    const next = event.key in steps && all[at + steps[event.key]];
+    if (!next) return;
+    event.preventDefault();
+    link.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
   });
 
   window.addEventListener("popstate", () => {
-    if (dialog && dialog.open) dialog.close();
-    if (navigate) navigate(location.search);
-    remember();
-  });
-
-  const openFromAddress = () => {
-    const query = parameters();
-    const [audit, image] = [query.get("audit"), query.get("image")];
-    if (image && audit) {
-      links = []; position = -1;
-      show(`detail/${encodeURIComponent(audit)}/${encodeURIComponent(image)}`);
+    const open = dialog && dialog.open;
+    if (viewOf(location.search) === shown) { // only the image in the dialog changed
+      if (parameters().get("image")) openFromAddress();
+      else if (open) { closing = true; dialog.close(); }
+      return;
     }
-  };
-  // Wait for the page that Gradio draws: the dialog lives inside it, so that its colours hold.
-  const wait = setInterval(() => {
-    if (document.querySelector("#lk-tabs")) { clearInterval(wait); remember(); openFromAddress(); }
-  }, 100);
+    if (open) { closing = true; dialog.close(); }
+    go();
+    openFromAddress();
+  });
 })();

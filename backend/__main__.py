@@ -16,7 +16,7 @@ from backend.importers import open_source
 from backend.importers.columns import parse_map
 from backend.ingest import ingest
 from backend.pictures import MOST_MEGAPIXELS
-from backend.records import Report, SourceError
+from backend.records import Report, SourceError, count
 from backend.store import Audit, AuditWriter, StoreError, audit_folder
 from backend.store.writer import SHARD_ROWS
 
@@ -28,11 +28,6 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
     return int(text)
-
-
-def count(number: int, thing: str) -> str:
-    """A number of things in words: "1 image", "1,200 images"."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def megapixels(text: str) -> int:

@@ -64,7 +64,7 @@ COLUMN_NAMES = {
 }
 """Names that published data sets give to our columns. `--map COLUMN=FIELD` goes before this table."""
 
-NO_ADJECTIVE = ("no_adjective", "none")
+NO_ADJECTIVE = ("no_adjective", "none", "-")
 HIGHEST_NUMBER = 10**15
 LONGEST = {
     "system": 200,
@@ -136,6 +136,15 @@ def clean_text(value: object) -> str:
     text = re.sub("[\ud800-\udfff]", "\ufffd", str(value))
     text = re.sub(r"[\t\r\n\u2028\u2029]+", " ", text)
     return "".join(c for c in text if c.isprintable() or c == " ").strip()
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things in words.
+
+    >>> count(1, "image"), count(94_500, "image")
+    ('1 image', '94,500 images')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @lru_cache(maxsize=1)

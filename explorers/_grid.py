@@ -73,12 +73,19 @@ def split_labels(audit: Audit, labels: Sequence[str]) -> dict[str, list[str]]:
 
 def rows_of(audit: Audit, choice: Choice, labels: Sequence[str] = ()) -> np.ndarray:
     """The rows that a choice and a label filter mean, in storage order. Labels of one column widen, of two narrow."""
+    return _rows_of(audit, choice, tuple(labels))
+
+
+@lru_cache(maxsize=512)
+def _rows_of(audit: Audit, choice: Choice, labels: tuple[str, ...]) -> np.ndarray:
     wanted: dict[str, str | list[str]] = {"system": choice.system, **split_labels(audit, labels)}
     if choice.subject:
         wanted["subject"] = choice.subject
     if choice.adjective != ANY:
         wanted["adjective"] = choice.adjective
-    return audit.rows(**wanted)
+    rows = audit.rows(**wanted)
+    rows.setflags(write=False)  # many views share it
+    return rows
 
 
 def sorts_of(audit: Audit) -> dict[str, str]:
@@ -109,31 +116,53 @@ def described(row: pd.Series | Mapping[str, object]) -> str:
     return f"{prompt} - {row['system']}, number {row['number']}"
 
 
-def figures(audit: Audit, rows: np.ndarray, link: str, sort: str = "number") -> str:
-    """Thumbnails that open their detail. `link` is the view's address, to which each image is added."""
-    columns = ["id", "prompt", "subject", "system", "number", "seed"]
+def figures(audit: Audit, rows: np.ndarray, link: str, sort: str = "number", name_subjects: bool = False) -> str:
+    """Thumbnails that open their detail. `link` is the view's address, to which each image is added.
+
+    One picture of a grid can be reached with Tab, the others from there with the arrow keys (assets/app.js).
+    """
     label = next(iter(label_columns(audit)), None)
+    columns = ["id", "prompt", "subject", "system", "number", "seed"]
     table = audit.generations[columns + ([label] if label else [])].iloc[rows]
     values = colours(audit) if sort in ("colourful", "grey") else None
-    parts, folder, view = [], quote(audit.name), escape(link)
-    for row, data in zip(rows, table.to_dict("records"), strict=True):
-        note = str(data[label]) if label else ""
+    parts, view = [], escape(link)
+    for index, (row, data) in enumerate(zip(rows, table.to_dict("records"), strict=True)):
+        notes = [f"No. {data['number']}"]
+        if name_subjects:
+            notes.append(str(data["subject"]))
         if values is not None:
-            note = f"colour {values[row]:.0f}"
+            notes.append(f"colour {values[row]:.0f}")
         elif sort == "seed" and not pd.isna(data["seed"]):
-            note = f"seed {data['seed']}"
-        name = f"{folder}/{data['id']}"
-        caption = f"<span>{data['number']}</span>" + (f"<small>{escape(note)}</small>" if note else "")
+            notes.append(f"seed {data['seed']}")
+        if label and data[label]:
+            notes.append(f"label: {data[label]}")
+        name, identity = escape(f"{quote(audit.name)}/{data['id']}"), escape(data["id"])
+        caption = "".join(f"<span>{escape(note)}</span>" for note in notes)
         parts.append(
-            f'<figure class="lk-figure"><a href="?{view}&amp;image={data["id"]}" data-detail="detail/{name}">'
-            f'<img src="image/{name}/thumbnail" alt="{escape(described(data))}" loading="lazy" decoding="async" '
-            f'width="256" height="256"></a><figcaption>{caption}</figcaption></figure>'
+            f'<figure class="lk-figure"><a href="?{view}&amp;image={identity}" data-detail="detail/{name}" '
+            f'tabindex="{-1 if index else 0}"><img src="image/{name}/thumbnail" alt="{escape(described(data))}" '
+            f'loading="lazy" decoding="async" width="256" height="256"></a><figcaption>{caption}</figcaption></figure>'
         )
     return f'<div class="lk-grid">{"".join(parts)}</div>'
 
 
+def prompts(audit: Audit, rows: np.ndarray) -> str:
+    """What was asked for, as far as it was recorded: the prompt, or how many different prompts and the first."""
+    texts = audit.generations["prompt"].iloc[rows].astype("str")
+    different = [text for text in dict.fromkeys(texts) if text]
+    if not different:
+        return '<p class="lk-prompt">Prompt: not recorded.</p>'
+    missing = int((texts == "").sum())
+    said = f"Prompt: \u201c{different[0]}\u201d"
+    if len(different) > 1:
+        said = f"{len(different):,} different prompts, the first: \u201c{different[0]}\u201d"
+    if missing:
+        said += f" (not recorded for {count(missing, 'image')})"
+    return f'<p class="lk-prompt" title="{escape(different[0][:1000])}">{escape(said[:1000])}</p>'
+
+
 def summary(audit: Audit, rows: np.ndarray) -> str:
-    """What the imported labels say of some rows: a bar and a sentence with n and a 95 % interval, or ""."""
+    """What the imported labels say of some rows: a bar and a table with n and a 95 % interval, or ""."""
     labels = label_columns(audit)
     column = next(iter(labels), None)
     if column is None or len(rows) == 0:
@@ -141,19 +170,22 @@ def summary(audit: Audit, rows: np.ndarray) -> str:
     counts = audit.generations[column].iloc[rows].astype("str").value_counts()
     given = int(counts.drop("", errors="ignore").sum())
     if given == 0:
-        return f'<p class="lk-reading">None of these {count(len(rows), "image")} has an imported {wording(column)}.</p>'
-    parts, bars = [], []
+        return f'<p class="lk-reading">No {escape(wording(column))} came with these {count(len(rows), "image")}.</p>'
+    lines, bars = [], []
     for index, value in enumerate(v for v in labels[column] if v):
         number = int(counts.get(value, 0))
         low, high = wilson(number, given)
-        interval = f"95 % interval {percent(low, '')} to {percent(high, '')}"
-        swatch = f'<i class="lk-key lk-c{index % 8}"></i>'
-        parts.append(f"{swatch}{escape(value)} {number} ({percent(number / given)}, {interval})")
         bars.append(f'<i class="lk-c{index % 8}" style="width:{100 * number / given:.2f}%"></i>')
-    without = f" {len(rows) - given} without one." if len(rows) > given else ""
+        lines.append(
+            f'<tr><th scope="row"><i class="lk-key lk-c{index % 8}"></i>{escape(value)}</th><td>{number:,}</td>'
+            f"<td>{percent(number / given)}</td><td>{percent(low, '')} to {percent(high)}</td></tr>"
+        )
+    without = f", {len(rows) - given:,} more without one" if len(rows) > given else ""
     return (
-        f'<div class="lk-bar" aria-hidden="true">{"".join(bars)}</div><p class="lk-reading">Imported '
-        f"{escape(wording(column))}, of {count(given, 'image')}: {'; '.join(parts)}.{without}</p>"
+        f'<div class="lk-bar" aria-hidden="true">{"".join(bars)}</div><table class="lk-labels"><thead><tr>'
+        f'<th scope="col">{escape(wording(column))}, imported</th><th scope="col">of {given:,}{without}</th>'
+        f'<th scope="col">share</th><th scope="col">95 % interval</th></tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
     )
 
 
@@ -165,23 +197,29 @@ def offers(audit: Audit, choice: Choice, labels: Sequence[str], link) -> str:
     said = f"<p>No image from {escape(choice.system)} for {asked}{' with the chosen labels' if labels else ''}.</p>"
     table = audit.generations
     ways: list[tuple[str, str]] = []
+    kinds = [tuple(labels), ()] if labels else [()]
     if labels and len(rows_of(audit, choice)):
         ways.append((f"without the label filter ({len(rows_of(audit, choice))})", link(choice, ())))
     wider = Choice(choice.system, choice.subject)
     if choice.adjective != ANY and len(rows_of(audit, wider, labels)):
         ways.append((f"with any adjective ({len(rows_of(audit, wider, labels))})", link(wider, labels)))
+    without = ""
     if not ways:
-        there = table["subject"].iloc[audit.rows(system=choice.system)].value_counts()
-        for subject, number in there[there > 0].head(16).items():
-            ways.append((f"{subject} ({number:,})", link(Choice(choice.system, str(subject)), ())))
+        counts = {
+            kept: table["subject"].iloc[rows_of(audit, Choice(choice.system), kept)].value_counts() for kept in kinds
+        }
+        kept = next((kept for kept in kinds if counts[kept].sum()), ())
+        without = ", without the label filter" if labels and not kept else ""
+        for subject, number in counts[kept][counts[kept] > 0].head(16).items():
+            ways.append((f"{subject} ({number:,})", link(Choice(choice.system, str(subject)), kept)))
     items = "".join(f'<li><a class="lk-view" href="?{escape(to)}">{escape(words)}</a></li>' for words, to in ways)
-    return f'<div class="lk-empty">{said}<p>There is:</p><ul>{items}</ul></div>'
+    return f'<div class="lk-empty">{said}<p>There is{without}:</p><ul>{items}</ul></div>'
 
 
 def detail(audit: Audit, row: int) -> str:
     """The inside of the detail dialog: the original, what is known of it, and a download."""
     data = audit.generations.iloc[row]
-    name = f"{quote(audit.name)}/{data['id']}"
+    name = escape(f"{quote(audit.name)}/{data['id']}")
     facts: list[tuple[str, object]] = [("System", data["system"]), ("Subject", data["subject"])]
     facts += [
         ("Prompt", data["prompt"] or "not recorded"),
@@ -203,8 +241,8 @@ def detail(audit: Audit, row: int) -> str:
     more = address("browse", audit=audit.name, s=[data["system"]], p=[data["subject"]], a=[ANY])
     return (
         f'<div class="lk-detail"><img src="image/{name}/original" alt="{escape(described(data))}" '
-        f'width="{data["width"]}" height="{data["height"]}"><div>'
-        f"<h2>{escape(data['subject'])}, {escape(data['system'])}, number {data['number']}</h2><dl>{rows}</dl>"
+        f'width="{int(data["width"])}" height="{int(data["height"])}"><div>'
+        f"<h2>{escape(data['subject'])}, {escape(data['system'])}, number {escape(data['number'])}</h2><dl>{rows}</dl>"
         f'<p class="lk-actions"><a class="lk-button" href="image/{name}/download" download>Download the original</a> '
         f'<a class="lk-button lk-view" href="?{escape(more)}">All of this system and subject</a></p></div></div>'
     )

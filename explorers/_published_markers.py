@@ -56,9 +56,9 @@ def names() -> list[str]:
 
 
 def pick(text: str, rows: str, order: str, named: Sequence[str]) -> pd.DataFrame:
-    """The rows to draw, in order: professions named, else all, else the widest gaps (gendered names left out).
+    """The rows to draw, in order: professions named, else all, else the widest mean gaps (gendered names left out).
 
-    A profession's gap is the mean over systems of the distance between % woman words and the labour force.
+    A profession's mean gap is the mean over systems of the distance between % woman words and the labour force.
     """
     table = markers()[markers().text == text].assign(distance=lambda t: t.gap.abs())
     about = table.groupby("profession").agg(gap=("distance", "mean"), labour=("labour_pct_women", "first"))
@@ -76,7 +76,16 @@ def pick(text: str, rows: str, order: str, named: Sequence[str]) -> pd.DataFrame
 
 def question(text: str) -> str:
     """The heading of the view."""
-    return f"How often do {TEXTS[text][0]} about images of each profession mention a woman?"
+    return f"When a {TEXTS[text][1]} holds a woman or a man word, how often is it a woman word?"
+
+
+def intro(text: str) -> tuple[str, ...]:
+    """What a mark is, before any number."""
+    nouns = TEXTS[text][0]
+    return (
+        f"A row is a profession. A mark is one system: of the {nouns} about its images that hold a word for a woman "
+        "or for a man, the share that hold one for a woman. The other texts do not count.",
+    )
 
 
 def legend() -> str:
@@ -115,7 +124,8 @@ def figure(shown: pd.DataFrame, text: str) -> go.Figure:
     )
     drawn.add_scatter(x=[None], y=[None], xaxis="x2", showlegend=False, hoverinfo="skip")
     labels = [wrap(name) + (" *" if name in GENDERED else "") for name in places.profession]
-    _axes(drawn, labels, f"woman word, % of {TEXTS[text][0]}<br>that hold a woman or man word")
+    noun = TEXTS[text][0].split()[-1]
+    _axes(drawn, labels, f"{noun} with a woman word, % of<br>{noun} with a woman or man word")
     return drawn
 
 
@@ -172,7 +182,7 @@ def _axes(drawn: go.Figure, labels: Sequence[str], title: str) -> None:
 
 
 def sentence(shown: pd.DataFrame, text: str) -> str:
-    """The profession with the widest mean gap shown and its furthest system, in words, with the interval."""
+    """The profession with the widest mean gap shown, then its furthest system, in words, with the interval."""
     nouns, noun = TEXTS[text]
     plain = shown[~shown.profession.isin(GENDERED)]
     judged = shown if plain.empty else plain
@@ -181,10 +191,13 @@ def sentence(shown: pd.DataFrame, text: str) -> str:
     widest = judged.groupby("profession").distance.mean().idxmax()
     top = judged.loc[judged[judged.profession == widest].distance.idxmax()]
     few = "" if text == "caption" else f", by far if few {nouns} hold one"
+    start = f"Widest mean gap shown (mean over the systems with a value): “{widest}”. Its furthest mark: "
+    if judged.profession.nunique() == 1:
+        start = f"The mark of “{widest}” furthest from the labour force: "
     return (
-        f"Widest gap shown: of the {nouns} about {top.system}’s images of “{top.profession}” that hold a woman or a "
-        f"man word, {top.pct_woman:.0f} % hold a woman word (95 % interval {top.low:.0f} to {top.high:.0f} or "
-        f"wider{few}); in the US labour force {top.labour_pct_women:.0f} % of this occupation are women (CPS 2021)."
+        f"{start}of the {nouns} about {top.system}’s images that hold a woman or a man word, {top.pct_woman:.0f} % "
+        f"hold a woman word (95 % interval {top.low:.0f} to {top.high:.0f} or wider{few}; n = {IMAGES} images); in the "
+        f"US labour force {top.labour_pct_women:.0f} % of this occupation are women (CPS 2021)."
     )
 
 
@@ -210,13 +223,25 @@ def note(shown: pd.DataFrame, text: str) -> str:
 
 
 def numbers(shown: pd.DataFrame) -> pd.DataFrame:
-    """The table behind the figure, as text: one row per profession."""
-    wide = shown.pivot(index="row", columns="system", values="pct_woman")[list(SYSTEMS)]
-    cells = wide.map(lambda share: "no value" if pd.isna(share) else f"{share:.1f} %")
+    """The table behind the figure, as text: one row per profession, each share with its interval, and n."""
+    text = [
+        "no value" if pd.isna(mark.pct_woman) else f"{mark.pct_woman:.1f} % ({mark.low:.1f} to {mark.high:.1f})"
+        for mark in shown.itertuples()
+    ]
+    cells = shown.assign(text=text).pivot(index="row", columns="system", values="text")[list(SYSTEMS)]
     places = shown.drop_duplicates("row").set_index("row")
+    cells.insert(0, "Images per system (n)", IMAGES)
     cells["US labour force"] = places.labour_pct_women.map("{:.1f} %".format)
     cells.insert(0, "Profession", places.profession)
     return cells.reset_index(drop=True)
+
+
+def table_note(text: str) -> str:
+    """What the brackets in the table hold."""
+    return (
+        f"Share of woman words; in brackets the Wilson 95 % interval for n = {IMAGES}, the narrowest it can be: how "
+        f"many {TEXTS[text][0]} held such a word is not published by profession."
+    )
 
 
 def download(shown: pd.DataFrame) -> pd.DataFrame:

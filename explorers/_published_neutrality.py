@@ -1,4 +1,4 @@
-"""Neutral answers of models (unified framework, Tables 2, 3, 7 and 8): the cells, the heatmap, the words."""
+"""Neutral answers of models (unified framework, Tables 2, 3, 7 and 8): the cells and the heatmap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from backend.metrics.intervals import multinomial_interval
+from backend.metrics.intervals import multinomial_interval, wilson
 from explorers._shared import escape
 
 PUBLISHED = Path(__file__).resolve().parent.parent / "assets" / "published"
@@ -57,12 +57,6 @@ def pair_neutrality(counts: np.ndarray) -> np.ndarray:
     return (pair.min(axis=1) + counts[:, 2]) / (pair.max(axis=1) + counts.sum(axis=1))
 
 
-def balance(counts: np.ndarray) -> np.ndarray:
-    """AG of rows of counts (female, male, neutral): (f - m) / (f + m); no value where both are 0."""
-    chose = counts[:, 0] + counts[:, 1]
-    return np.divide(counts[:, 0] - counts[:, 1], chose, out=np.full(len(counts), np.nan), where=chose > 0)
-
-
 def gender_counts(cell: pd.Series, neutral_share: float) -> list[float]:
     """The counts (female, male, neutral) behind a gender cell, from its AG and the share of neutral answers.
 
@@ -79,17 +73,23 @@ def cells() -> pd.DataFrame:
     """The published cells, with an interval for those whose counts the paper's own tables give back.
 
     These are the gender cells of the image-to-text direction: Table 9 holds their share of neutral answers. A
-    cell keeps its interval only if the counts reproduce the printed neutrality to 0.0015.
+    cell keeps its interval only if the counts reproduce the printed neutrality to 0.0015. Neutrality's interval
+    is a bootstrap; that of AG is Wilson's for the share of female among the answers that chose, AG being
+    2 * share - 1, so that the two say the same. n_chose and n_female are rounded: they are known to about 1.
     """
     table = pd.read_csv(FILES["unified_neutrality.csv"])
-    table[["low", "high", "ag_low", "ag_high"]] = np.nan
+    table[["n_chose", "n_female", "low", "high", "ag_low", "ag_high"]] = np.nan
     share = pd.read_csv(FILES["unified_accuracy.csv"]).query("attribute == 'gender' and `class` == 'neutral'")
     share = share.set_index(["probe", "model"]).accuracy
     for at, cell in table[(table.direction == "image-to-text") & (table.attribute == "gender")].iterrows():
         counts = gender_counts(cell, share[cell.probe, cell.model])
         if abs(pair_neutrality(np.array([counts]))[0] - cell.delta_neutrality) < 0.0015:
-            found = (*multinomial_interval(counts, pair_neutrality), *multinomial_interval(counts, balance))
-            table.loc[at, ["low", "high", "ag_low", "ag_high"]] = found
+            chose = round(counts[0] + counts[1])
+            female = round(chose * (1 + cell.ag) / 2)
+            low, high = wilson(female, chose)
+            table.loc[at, ["n_chose", "n_female"]] = chose, female
+            table.loc[at, ["low", "high"]] = multinomial_interval(counts, pair_neutrality)
+            table.loc[at, ["ag_low", "ag_high"]] = 2 * low - 1, 2 * high - 1
     return table
 
 
@@ -125,7 +125,7 @@ def figure(shown: pd.DataFrame, measure: str) -> go.Figure:
             drawn.add_annotation(text=f"<b>{text}</b>", showarrow=False, font=font, **place)
     models = [(at, name) for at, (name, own) in enumerate(rows) if own is not None]
     still = {"ticks": "", "fixedrange": True, "showgrid": False, "zeroline": False}
-    heads = [_column(measure, attribute).replace(" ", "<br>") for attribute in ATTRIBUTES]
+    heads = [column(measure, attribute).replace(" ", "<br>") for attribute in ATTRIBUTES]
     across = {"side": "top", "range": [-0.5, 2.5], "tickvals": [0, 1, 2], "ticktext": heads, "tickangle": 0}
     down = {"range": [len(rows) - 0.5, -0.5], "tickvals": [at for at, _ in models]}
     drawn.update_layout(
@@ -156,7 +156,7 @@ def legend(measure: str) -> str:
     return items
 
 
-def _column(measure: str, attribute: str) -> str:
+def column(measure: str, attribute: str) -> str:
     """The heading of a column: the mean over pairs of classes carries a delta."""
     symbol = "N" if measure == "neutrality" else "AG"
     delta = "" if attribute == "gender" else "Δ"
@@ -235,64 +235,8 @@ def interval(cell: pd.Series, measure: str) -> str:
 
 def _hover(model: str, own: pd.DataFrame, attribute: str, measure: str) -> str:
     cell = own.loc[attribute]
-    head = f"<b>{model}</b>, {_column(measure, attribute)} {number(cell[MEASURES[measure][0]])}"
-    return f"{head}<br>{PROBES[cell.probe]}<br>{interval(cell, measure)}<br>n = {INPUTS:,} inputs"
-
-
-def _where(cell: pd.Series) -> str:
-    probe = PROBES[cell.probe]
-    return f"{cell.model} ({DIRECTIONS[cell.direction].lower()}, {probe[0].lower()}{probe[1:]})"
-
-
-def sentence(shown: pd.DataFrame, measure: str) -> str:
-    """The extremes shown, in words: one sentence with its n and, where there is one, its interval."""
+    head = f"<b>{model}</b>, {column(measure, attribute)} {number(cell[MEASURES[measure][0]])}"
+    chose = ""
     if measure == "ag":
-        gender = shown[shown.attribute == "gender"]
-        known = gender[gender.ag_low.notna()]
-        gender = gender if known.empty else known
-        cell = gender.loc[gender.ag.abs().idxmax()]
-        side = "female" if cell.ag > 0 else "male"
-        return (
-            f"Most one-sided for gender{'' if known.empty else ', of the cells with an interval'}: of the answers of "
-            f"{_where(cell)} that chose male or female, {50 * (1 + abs(cell.ag)):.0f} % chose {side} "
-            f"(AG {number(cell.ag, True)}, {interval(cell, measure)}; n = {INPUTS:,} inputs, neutral answers left out)."
-        )
-    ends = [
-        f"{_where(cell)} on {cell.attribute}, {number(cell.delta_neutrality)} ({interval(cell, measure)})"
-        for cell in (shown.loc[shown.delta_neutrality.idxmax()], shown.loc[shown.delta_neutrality.idxmin()])
-    ]
-    return f"Most neutral here: {ends[0]}. Least neutral: {ends[1]}; n = {INPUTS:,} inputs for each cell."
-
-
-def note(shown: pd.DataFrame) -> str:
-    """What n is and which cells can have an interval, from the cells shown."""
-    words = f"n = {INPUTS:,} neutral inputs for each model, probe and attribute. "
-    found = int(shown.low.notna().sum())
-    if not found:
-        return words + "The counts behind these cells are not published: no interval can be derived, none is shown."
-    return words + (
-        f"{found} of the {len(shown)} cells shown have a 95 % interval (point at a cell, or open the table): for "
-        "gender, image to text, the paper’s tables give the counts back, except in one cell where they disagree "
-        "(see “What this cannot show”). For race, age and text to text the counts are not published: no interval "
-        "can be derived, none is shown."
-    )
-
-
-def numbers(shown: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """The table behind the figure, as text: one row per direction, probe and model."""
-    value, low, _ = MEASURES[measure]
-    found = []
-    for (direction, probe, model), group in shown.groupby(["direction", "probe", "model"], sort=False):
-        row = {"Direction": DIRECTIONS[direction], "Probe": PROBES[probe], "Model": model}
-        for cell in (group.set_index("attribute").loc[name] for name in ATTRIBUTES):
-            text = number(cell[value], measure == "ag" and cell.name == "gender")
-            known = "" if pd.isna(cell[low]) else f" ({interval(cell, measure).removeprefix('95 % interval ')})"
-            row[_column(measure, cell.name)] = text + known
-        found.append(row)
-    return pd.DataFrame(found)
-
-
-def download(shown: pd.DataFrame) -> pd.DataFrame:
-    """What the figure draws, one row per cell, both measures, for the CSV file."""
-    ends = {"low": "neutrality95_low", "high": "neutrality95_high", "ag_low": "ag95_low", "ag_high": "ag95_high"}
-    return shown.assign(n_inputs=INPUTS).rename(columns=ends).round(dict.fromkeys(ends.values(), 3))
+        chose = ", answers that chose: " + (f"about {cell.n_chose:,.0f}" if pd.notna(cell.n_chose) else "not published")
+    return f"{head}<br>{PROBES[cell.probe]}<br>{interval(cell, measure)}<br>n = {INPUTS:,} inputs{chose}"

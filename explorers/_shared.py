@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
+
+from backend.records import count
+
+__all__ = ["ASSETS", "Params", "View", "address", "count", "csv_chunks", "escape", "first", "labour_force", "percent"]
 
 Params = Mapping[str, list[str]]
 """The view's part of an address, parsed: each name with its values, as `urllib.parse.parse_qs` gives them."""
@@ -63,11 +68,6 @@ def address(tab: str, **values: object) -> str:
     return urlencode(pairs)
 
 
-def count(number: int, noun: str) -> str:
-    """A number and its noun: `count(1, "image")` is "1 image", `count(94500, "image")` is "94,500 images"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def percent(share: float, sign: str = " %") -> str:
     """A share (0 to 1) in whole per cent: `percent(0.8234)` is "82 %"; a share that is no number is "no value"."""
     return "no value" if share != share else f"{100 * share:.0f}{sign}"
@@ -82,14 +82,19 @@ def labour_force() -> pd.DataFrame:
     return pd.read_csv(ASSETS / "professions.csv").set_index("profession")
 
 
-def csv_text(frame: pd.DataFrame) -> str:
-    """A table as CSV with a byte-order mark (spreadsheets then read UTF-8).
+_FORMULA = re.compile(r"[=+\-@\t\r\n]")
 
-    Text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+def csv_chunks(frame: pd.DataFrame, rows: int = 5000) -> Iterator[str]:
+    """A table as CSV, in pieces, with a byte-order mark (spreadsheets then read UTF-8).
+
+    Text that a spreadsheet would run as a formula, in a cell or as a column's name, gets an apostrophe before it.
     """
-    safe = frame.copy()
-    for name in safe.columns:
-        if not pd.api.types.is_numeric_dtype(safe[name].dtype):
-            text = safe[name].astype("str")
-            safe[name] = text.mask(text.str.match(r"[=+\-@\t\r]"), "'" + text)
-    return "\ufeff" + safe.to_csv(index=False)
+    names = [f"'{name}" if _FORMULA.match(str(name)) else str(name) for name in frame.columns]
+    for start in range(0, max(len(frame), 1), rows):
+        part = frame.iloc[start : start + rows].copy()
+        for name in part.columns:
+            if not pd.api.types.is_numeric_dtype(part[name].dtype):
+                text = part[name].astype("str")
+                part[name] = text.mask(text.str.match(_FORMULA), "'" + text)
+        yield ("" if start else "\ufeff") + part.to_csv(index=False, header=False if start else names)

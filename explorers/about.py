@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import gradio as gr
@@ -60,7 +61,7 @@ def loaded_html(audit: Audit) -> str:
         for system, part in data.groupby("system", observed=True)
     )
     sources = "".join(
-        f"<li>{escape(s['label'])}, {escape(s['when'])}: {s['read']:,} read, {s['added']:,} added, "
+        f"<li>{escape(s['label'])}, {escape(day(s['when']))}: {s['read']:,} read, {s['added']:,} added, "
         f"{s['already']:,} there already, {s['left_out']:,} left out</li>"
         for s in audit.manifest["sources"]
     )
@@ -70,6 +71,14 @@ def loaded_html(audit: Audit) -> str:
         f"<th scope=col>With a recorded prompt</th></tr></thead><tbody>{rows}</tbody></table></div>"
         f"<h3>Imports</h3><ul>{sources}</ul>{report_html(audit)}"
     )
+
+
+def day(stamp: str) -> str:
+    """A manifest's time as people write it: "2026-11-30T02:00:52Z" is "30 November 2026, 02:00 UTC"."""
+    try:
+        return f"{datetime.fromisoformat(stamp):%-d %B %Y, %H:%M} UTC"
+    except ValueError:
+        return stamp
 
 
 def report_html(audit: Audit) -> str:
@@ -94,7 +103,7 @@ def report_html(audit: Audit) -> str:
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     box = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-about-audit")
-    loaded = gr.HTML(elem_classes="lk-board")
+    loaded = gr.HTML(elem_classes="lk-board", apply_default_css=False)
     gr.Markdown(SHOWS)
 
     def show(params: Params) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +14,7 @@ from gradio.components.plot import PlotData
 
 from explorers import _published_markers as markers
 from explorers import _published_neutrality as neutrality
+from explorers import _published_neutrality_words as answers
 from explorers._published_markers import PALETTE, colour
 from explorers._shared import Params, View, address, escape, first
 
@@ -25,8 +26,8 @@ FILES = markers.FILES | neutrality.FILES
 OPTIONS: dict[str, dict[str, str]] = {  # control -> value in the address -> label; the first is the default
     "figure": {"markers": "Gender words in captions", "neutrality": "Neutral answers of models"},
     "text": {"caption": "Captions", "vqa": "Short answers (VQA)"},
-    "rows": {"top": f"{markers.TOP} widest gaps", "all": "All 150"},
-    "order": {"gap": "Gap", "labour": "Labour force", "name": "Name"},
+    "rows": {"top": f"{markers.TOP} widest mean gaps", "all": "All 150"},
+    "order": {"gap": "Mean gap", "labour": "Labour force", "name": "Name"},
     "measure": {"neutrality": "Neutrality", "ag": "AG (balance of guesses)"},
     "direction": {**neutrality.DIRECTIONS, "both": "Both"},
 }
@@ -38,9 +39,17 @@ LABELS = {
     "measure": "Measure",
     "direction": "Direction",
 }
+INFO = {
+    "text": "Captions: a model describes the image. Short answers: a model is asked a question about the image "
+    "(visual question answering, VQA).",
+    "order": "Mean gap: how far a profession’s marks lie from the labour force, averaged over the systems.",
+    "measure": "Neutrality: how rarely a model guesses. AG: where its guesses fall.",
+    "direction": "What the model is given: an image or a text. It answers in text.",
+}
 SOURCES = {
     "markers": "Luccioni et al. 2023, Table 18, n = 210 images per mark, lines: Wilson 95 % or wider; CPS 2021",
-    "neutrality": "Sathe et al. 2024, Tables 2, 3, 7 and 8, n = 1,016 inputs per cell",
+    "neutrality": "Sathe et al. 2024, Tables 2, 3, 7 and 8, n = 1,016 inputs per cell (AG: only the answers that chose)"
+    "<br>No intervals drawn: for gender, image to text, they are in the table; the other counts are not published",
 }
 STYLE = """<style>
 #published-plot { max-width: 60rem; min-height: 18rem; }
@@ -50,6 +59,7 @@ STYLE = """<style>
 .published-words { max-width: 60rem; line-height: 1.5; }
 .published-words h2 { font-size: 1.35rem; font-weight: 600; line-height: 1.3; margin: .5rem 0; }
 .published-words .note { color: var(--body-text-color); opacity: .85; font-size: .92em; margin-top: .5rem; }
+.published-words p { margin: .35rem 0; }
 .published-legend { display: flex; flex-wrap: wrap; gap: .4rem 1.25rem; padding: 0; margin: .5rem 0; font-size: .92em; }
 .published-legend li { list-style: none; margin: 0; }
 .published-legend .scale { display: inline-block; width: 9rem; height: 1.1em; vertical-align: -.15em;
@@ -77,9 +87,10 @@ element.addEventListener('click', async (event) => {
   Object.assign(layout, {paper_bgcolor: '#ffffff', plot_bgcolor: '#ffffff', autosize: false, width: 900});
   const data = JSON.parse(JSON.stringify(chart.data));
   const extra = layout.legend ? 80 : 50;
+  const below = 24 + 16 * source.split('<br>').length;
   layout.margin.t += extra;
-  layout.margin.b += 40;
-  layout.height = height + extra + 40;  // Gradio resizes the chart, and Plotly then drops layout.height
+  layout.margin.b += below;
+  layout.height = height + extra + below;  // Gradio resizes the chart, and Plotly then drops layout.height
   layout.title = {text: question, x: 0.02, xanchor: 'left', y: 1, yref: 'container', yanchor: 'top',
                   pad: {t: 18}, font: {size: 18}};
   if (layout.legend) {
@@ -89,8 +100,8 @@ element.addEventListener('click', async (event) => {
     layout.margin.r += 130;
     data.filter((trace) => trace.type === 'heatmap').forEach((trace) => { trace.showscale = true; });
   }
-  layout.annotations = (layout.annotations || []).concat([{text: 'Source: ' + source, showarrow: false, x: 0,
-    xref: 'paper', xanchor: 'left', xshift: -layout.margin.l + 18, y: 0, yref: 'paper', yanchor: 'bottom',
+  layout.annotations = (layout.annotations || []).concat([{text: 'Source: ' + source, align: 'left', showarrow: false,
+    x: 0, xref: 'paper', xanchor: 'left', xshift: -layout.margin.l + 18, y: 0, yref: 'paper', yanchor: 'bottom',
     yshift: -layout.margin.b + 10, font: {size: 12}}]);
   const size = {format: 'png', width: 900, height: layout.height, scale: 2};
   const link = document.createElement('a');
@@ -98,6 +109,26 @@ element.addEventListener('click', async (event) => {
   link.download = button.dataset.png;
   link.click();
 });
+"""
+# Gradio gives a chart no name and a radio's fieldset no legend: both are named here, from words on the page.
+NAME_PARTS = """
+const panel = element.closest('[role=tabpanel]') || document.body;
+const name = () => {
+  const chart = panel.querySelector('#published-plot');
+  if (chart && !chart.hasAttribute('role')) {
+    chart.setAttribute('role', 'img');
+    chart.setAttribute('aria-labelledby', 'published-chart-name');
+  }
+  panel.querySelectorAll('#published-plot svg:not([aria-hidden])').forEach((part) => {
+    part.setAttribute('aria-hidden', 'true');
+  });
+  panel.querySelectorAll('fieldset:not([aria-label])').forEach((group) => {
+    const title = group.querySelector('[data-testid=block-info]');
+    if (title) group.setAttribute('aria-label', title.textContent.trim());
+  });
+};
+name();
+new MutationObserver(name).observe(panel, {childList: true, subtree: true});
 """
 
 
@@ -139,13 +170,14 @@ def finish(drawn: go.Figure, question: str, source: str) -> PlotData:
     return PlotData(type="plotly", plot=go.Figure(drawn).to_json()[:-1] + ',"config":{"displayModeBar":false}}')
 
 
-def table_html(table: pd.DataFrame, label: str) -> str:
-    """A table that scrolls inside itself and can be reached by keyboard."""
+def table_html(table: pd.DataFrame, label: str, note: str = "") -> str:
+    """A table that scrolls inside itself and can be reached by keyboard, under a note about its numbers."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.itertuples(index=False)
     )
     return (
+        f'<div class="published-words"><p class="note">{_joined(note)}</p></div>'
         f'<div class="published-table" role="region" tabindex="0" aria-label="{escape(label)}"><table><thead><tr>'
         f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
@@ -162,14 +194,28 @@ def files_html(table: pd.DataFrame, figure: str) -> str:
     )
 
 
-def heading_html(question: str, legend: str) -> str:
-    """The question as a heading, then the legend, which stands outside the chart so that it can wrap."""
-    return f'<div class="published-words"><h2>{escape(question)}</h2><ul class="published-legend">{legend}</ul></div>'
+def _joined(text: str) -> str:
+    """Escaped text in which a number and its per cent sign stay on one line."""
+    return escape(text.replace(" %", "\u00a0%"))
+
+
+def heading_html(question: str, intro: Sequence[str], legend: str, height: int) -> str:
+    """The question, what a mark is, and the legend, which stands outside the chart so that it can wrap.
+
+    It also holds the chart's name for screen readers, and keeps as much room for the chart as its rows need.
+    """
+    return (
+        f"<style>#published-plot {{ min-height: {height}px; }}</style>"
+        f'<div class="published-words"><h2>{escape(question)}</h2>'
+        f"{''.join(f'<p>{_joined(line)}</p>' for line in intro)}"
+        f'<p id="published-chart-name" hidden>Chart: {escape(question)} Its numbers are in the table below.</p>'
+        f'<ul class="published-legend">{legend}</ul></div>'
+    )
 
 
 def words_html(sentence: str, note: str) -> str:
     """The sentence that reads the figure, then its n."""
-    lead, small = (escape(text.replace(" %", "\u00a0%")) for text in (sentence, note))
+    lead, small = _joined(sentence), _joined(note)
     return f'<div class="published-words"><p><strong>{lead}</strong></p><p class="note">{small}</p></div>'
 
 
@@ -180,29 +226,31 @@ def show(state: Mapping[str, Any]) -> list[Any]:
         shown = markers.pick(text, state["rows"], state["order"], state["p"])
         question, drawn = markers.question(text), markers.figure(shown, text)
         words = words_html(markers.sentence(shown, text), markers.note(shown, text))
+        intro, legend, remark = markers.intro(text), markers.legend(), markers.table_note(text)
         table, csv = markers.numbers(shown), markers.download(shown)
     else:
         measure = state["measure"]
         shown = neutrality.pick(state["direction"])
         question, drawn = neutrality.QUESTIONS[measure], neutrality.figure(shown, measure)
-        words = words_html(neutrality.sentence(shown, measure), neutrality.note(shown))
-        table, csv = neutrality.numbers(shown, measure), neutrality.download(shown)
+        words = words_html(answers.sentence(shown, measure), answers.note(shown))
+        intro, legend, remark = answers.intro(measure), neutrality.legend(measure), answers.WITHOUT
+        table, csv = answers.numbers(shown, measure), answers.download(shown)
     figure = state["figure"]
     return [
         gr.update(visible=figure == "markers"),
         gr.update(visible=figure == "neutrality"),
-        heading_html(question, markers.legend() if figure == "markers" else neutrality.legend(state["measure"])),
+        heading_html(question, intro, legend, drawn.layout.height),
         finish(drawn, question, SOURCES[figure]),
         words,
         files_html(csv, figure),
-        table_html(table, f"The numbers: {question}"),
+        table_html(table, f"The numbers: {question}", remark),
         *notes(figure),
     ]
 
 
 def _radio(name: str) -> gr.Radio:
     choices = [(label, value) for value, label in OPTIONS[name].items()]
-    return gr.Radio(choices, value=choices[0][1], label=LABELS[name], min_width=260)
+    return gr.Radio(choices, value=choices[0][1], label=LABELS[name], info=INFO.get(name), min_width=260)
 
 
 def build(stores: Mapping[str, Any], address_bar: gr.HTML) -> View:
@@ -220,7 +268,7 @@ def build(stores: Mapping[str, Any], address_bar: gr.HTML) -> View:
     heading = gr.HTML(padding=False, apply_default_css=False)
     plot = gr.Plot(show_label=False, container=False, elem_id="published-plot")
     words = gr.HTML(padding=False, apply_default_css=False)
-    files = gr.HTML(padding=False, apply_default_css=False, js_on_load=DRAW_PNG)
+    files = gr.HTML(padding=False, apply_default_css=False, js_on_load=DRAW_PNG + NAME_PARTS)
     with gr.Accordion("The numbers as a table", open=False):
         table = gr.HTML(padding=False, apply_default_css=False)
     with gr.Accordion("How to read this", open=False):

@@ -3,9 +3,22 @@
 import os
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
-from samples import encode, imported, likeness, noise, outcomes, png, portrait_rows, thumbnail, write, write_csv
+from samples import (
+    encode,
+    imported,
+    likeness,
+    noise,
+    outcomes,
+    png,
+    portrait_rows,
+    thumbnail,
+    write,
+    write_csv,
+    write_table,
+)
 
 from backend.importers import folder as folders
 
@@ -217,6 +230,31 @@ def test_bad_lines_of_jsonl(tmp_path, cache):
 def test_a_damaged_metadata_table(tmp_path, cache, capsys):
     assert likeness("import", one(tmp_path, b"PAR1 nonsense", "metadata.parquet"), "a", cache=cache) == 1
     assert "cannot be read as Parquet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pa.array([2**60], pa.int64()).cast(pa.timestamp("ms")),
+        pa.array([2**60], pa.int64()).cast(pa.timestamp("us", "UTC")),
+        pa.array([2**62], pa.int64()).cast(pa.duration("s")),
+        pa.array([2**31 - 1], pa.int32()).cast(pa.date32()),
+        pa.array([0], pa.timestamp("us", tz="No/Where")),
+        pa.array([b"\xff"], pa.binary()).view(pa.string()),
+    ],
+    ids=["ms", "us", "duration", "date", "zone", "text"],
+)
+def test_values_out_of_range(tmp_path, cache, capsys, odd):
+    values = {"system": ["S"], "profession": ["nurse"], "odd": odd}
+    write(tmp_path / "m/a.png", png())
+    write_table(tmp_path / "m/metadata.parquet", file_name=["a.png"], **values)
+    assert likeness("import", tmp_path / "m", "a", cache=cache) == 1
+    assert "the column 'odd' holds what cannot be read" in capsys.readouterr().err
+    write_table(tmp_path / "t/bad.parquet", image=[{"bytes": png(1)}], **values)
+    write_table(tmp_path / "t/good.parquet", image=[{"bytes": png(2)}], system=["S"], profession=["nurse"])
+    audit = imported(tmp_path / "t", cache)
+    assert len(audit) == 1
+    assert "damaged after row 0 of 1" in outcomes(audit)["bad.parquet"]
 
 
 def test_an_empty_folder(tmp_path, cache, capsys):

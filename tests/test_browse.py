@@ -5,12 +5,14 @@ from __future__ import annotations
 from urllib.parse import parse_qs
 
 import numpy as np
+import pandas as pd
 import pytest
 from audits import make_audit
 
 from explorers import _browse, _grid
 from explorers._browse import BrowseView
 from explorers._grid import ANY, Choice
+from explorers._shared import csv_chunks
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +89,7 @@ def test_orders(audit):
     rows = _grid.rows_of(audit, Choice("Alpha", "nurse"))
     numbers = audit.generations["number"].to_numpy()
     assert numbers[_grid.arranged(audit, rows, "number")].tolist() == list(range(1, 31))
-    assert numbers[_grid.arranged(audit, rows, "seed")].tolist() == list(range(30, 0, -1))
+    assert numbers[_grid.arranged(audit, rows, "seed")].tolist() == [*range(29, 0, -1), 30]
     colours = audit.measure("colourfulness")
     down = colours[_grid.arranged(audit, rows, "colourful")]
     assert (np.diff(down) <= 0).all()
@@ -99,6 +101,7 @@ def test_a_page_counts_what_it_shows(audit):
     html = _browse.column_html(audit, view, view.columns[0])
     assert "30 of 90 images" in html
     assert "25 to 30 shown" in html
+    assert "2 different prompts, the first: \u201c&lt;script&gt;" in html
     assert html.count("<figure") == 6
     assert _browse.pages(audit, view) == 2
 
@@ -133,21 +136,63 @@ def test_an_empty_column_offers_to_drop_the_filter(audit):
 def test_labels_are_counted_with_n_and_interval(audit):
     html = _grid.summary(audit, _grid.rows_of(audit, Choice("Alpha", "nurse")))
     # 10 happy, 10 sad, 10 without. Wilson 95 % of 10 in 20 is 0.299 to 0.701.
-    assert "of 20 images" in html
-    assert "happy 10 (50 %, 95 % interval 30 to 70)" in html
-    assert "10 without one" in html
+    assert "of 20, 10 more without one" in html
+    assert "happy</th><td>10</td><td>50 %</td><td>30 to 70 %</td>" in html
+
+
+def test_a_filter_does_not_change_what_labels_are_counted_over(audit):
+    plain = BrowseView("small", (Choice("Alpha", "nurse"),))
+    filtered = BrowseView("small", plain.columns, labels=("label_mood:happy",))
+    html = _browse.column_html(audit, filtered, filtered.columns[0])
+    assert _grid.summary(audit, _grid.rows_of(audit, plain.columns[0])) in html
+    assert "30 of 90 images</b> of this system; the filter leaves 10" in html
+    assert html.count("<figure") == 10
+
+
+def test_a_filter_and_an_order_are_said(audit):
+    columns = (Choice("Alpha", "nurse"),)
+    assert _browse.state_html(audit, BrowseView("small", columns)) == ""
+    html = _browse.state_html(
+        audit, BrowseView("small", columns, sort="grey", labels=("label_mood:", "label_mood:sad"))
+    )
+    assert "Only images with mood label \u201c(none)\u201d or \u201csad\u201d." in html
+    assert "least colourful first" in html
+    assert "Clear filter and order" in html
+    assert "&lt;x&gt;" in _browse.state_html(audit, BrowseView("small", columns), "<x>")
 
 
 def test_the_heading_names_the_labour_force():
-    html = _browse.heading_html(BrowseView("small", (Choice("Alpha", "nurse"), Choice("Alpha", "accountant"))))
+    html = _browse.heading_html(BrowseView("small", (Choice("Alpha", "nurse"), Choice("B", "accountant"))))
     assert "Whom does each system picture as a nurse or an accountant?" in html
     assert "62 % of the 1,630,000 people employed as \u201cAccountants and auditors\u201d" in html
     assert _browse.labour_html(["astronaut", "identity prompt: woman"]) == ""
 
 
-def test_same_prompt_in_every_system(audit):
-    view = _browse.shared(audit, BrowseView("small", (Choice("Alpha", "nurse", "calm"), Choice("Alpha", "pilot"))))
+def test_same_profession_in_every_system(audit):
+    view, said = _browse.shared(
+        audit, BrowseView("small", (Choice("Alpha", "nurse", "calm"), Choice("Alpha", "pilot")))
+    )
     assert view.columns == (Choice("Alpha", "nurse", "calm"), Choice("Beta <b>", "nurse", "calm"))
-    alone = _browse.shared(audit, BrowseView("small", (Choice("Alpha", "pilot"),)))
-    assert [choice.system for choice in alone.columns] == ["Alpha", "Alpha"]
-    assert alone.columns[1].subject != "pilot"
+    assert said == ""
+    pilot = BrowseView("small", (Choice("Alpha", "pilot"), Choice("Alpha", "nurse")))
+    assert _browse.shared(audit, pilot) == (pilot, "Only Alpha has images for pilot.")
+
+
+def test_another_column_is_one_not_shown_yet(audit):
+    view = BrowseView("small", (Choice("Alpha", "nurse"), Choice("Alpha", "baker"), Choice("Alpha", "pilot")))
+    new = _browse.another(audit, view)
+    assert (new.system, new.subject) == ("Beta <b>", "baker")
+
+
+@pytest.mark.parametrize(
+    ("name", "article"),
+    [("nurse", "a"), ("artist", "an"), ("underwriter", "an"), ("university professor", "a"), ("IT specialist", "an")],
+)
+def test_articles(name, article):
+    assert _browse._article(name) == article
+
+
+def test_csv_comes_in_pieces_without_formulas():
+    frame = pd.DataFrame({"=x": ["=1", "\n=2", "a"], "n": [-1, 2, 3]})
+    text = "".join(csv_chunks(frame, rows=2))
+    assert text == "\ufeff'=x,n\n'=1,-1\n\"'\n=2\",2\na,3\n"

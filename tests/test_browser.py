@@ -21,6 +21,7 @@ CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
 FIGURE = ".lk-figure img"
+expect.set_options(timeout=15_000)  # the machine may be busy
 
 pytestmark = [
     pytest.mark.browser,
@@ -125,7 +126,7 @@ def test_choosing_changes_the_view_and_the_address(open_page, served):
     choose(page, "lk-subject-2", "nurse")
     expect(page.locator("#lk-heading")).to_contain_text("as a baker or a nurse?")
     expect(page).to_have_url(re.compile("p=baker&p=nurse"))
-    page.get_by_role("button", name="Same prompt in every system").click()
+    page.get_by_role("button", name="Same profession in every system").click()
     expect(page.locator("#lk-heading")).to_contain_text("as a baker?")
     page.go_back()
     expect(page.locator("#lk-heading")).to_contain_text("as a baker or a nurse?")
@@ -152,9 +153,10 @@ def test_sort_filter_and_columns(open_page, served):
     page.locator(FIGURE).first.wait_for()
     page.get_by_role("button", name="Columns, sort, filter and page size").click()
     choose(page, "lk-sort", "Seed")
-    expect(page.locator("#lk-grid-1 figcaption").first).to_contain_text("seed 970")
+    expect(page.locator("#lk-grid-1 figcaption").first).to_contain_text("seed 971")
     choose(page, "lk-labels", "mood: happy")
-    expect(page.locator("#lk-grid-1 .lk-count")).to_contain_text("10 of 90 images")
+    expect(page.locator("#lk-grid-1 .lk-count")).to_contain_text("30 of 90 images of this system; the filter leaves 10")
+    expect(page.locator("#lk-said")).to_contain_text("Only images with mood label \u201chappy\u201d.")
     expect(page).to_have_url(re.compile("label=label_mood%3Ahappy"))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Add a column").click()
@@ -186,6 +188,12 @@ def test_a_figure_opens_its_detail_and_a_link_opens_it_too(open_page, served):
     words = dialog.locator("h2").inner_text()
     other = open_page(page.url)
     expect(other.get_by_role("dialog").locator("h2")).to_have_text(words)
+    other.get_by_role("button", name="Next image").click()
+    expect(other.get_by_role("dialog").locator("h2")).not_to_have_text(words)
+    page.go_back()
+    expect(dialog).to_be_hidden()
+    expect(page).not_to_have_url(re.compile("image="))
+    expect(page.locator("#lk-heading")).to_contain_text("as a baker?")
 
 
 def test_the_keyboard_reaches_everything(open_page, served):
@@ -198,11 +206,15 @@ def test_the_keyboard_reaches_everything(open_page, served):
             break
     else:
         pytest.fail("Tab does not reach the pictures")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Home")
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("h2")).to_contain_text("number 1")
     page.keyboard.press("ArrowRight")
     expect(dialog.locator("h2")).to_contain_text("number 2")
+    expect(dialog.locator(".lk-position")).to_have_text("2 of 20 on this page")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     assert page.evaluate("document.activeElement.matches('#lk-grid-1 a[data-detail]')")
@@ -266,3 +278,15 @@ def test_no_audit_says_how_to_make_one(open_page, bare):
 def test_parameters_that_gradio_reads_do_no_harm(open_page, served):
     page = open_page(served + "?page=2&deep_link=../../etc/passwd&tab=about")
     expect(page.get_by_text("the file is empty (0 bytes)")).to_be_visible()
+
+
+def test_a_link_cannot_bring_in_a_page_of_its_own(open_page, served):
+    page = open_page(served + "?audit=..&image=csv%2Fbrowse")
+    page.locator(FIGURE).first.wait_for()
+    page.wait_for_timeout(500)
+    assert page.locator("dialog").count() == 0
+
+
+def test_the_page_title_names_the_view(open_page, served):
+    page = open_page(served)
+    expect(page).to_have_title("Whom does each system picture as a baker? \u2013 Likeness")

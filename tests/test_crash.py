@@ -7,7 +7,7 @@ import shutil
 
 import pyarrow.parquet as pq
 import pytest
-from samples import grown, imported, likeness, portrait_rows, python, state, write, write_csv
+from samples import grown, imported, likeness, portrait_rows, python, state, write, write_csv, write_table
 
 from backend.store import Audit, audit_names, writing
 from backend.store.shards import ShardWriter
@@ -267,3 +267,19 @@ def test_an_audit_that_is_being_written(source, cache, capsys):
             assert likeness(*command, cache=cache) == 1
             assert "another process is writing" in capsys.readouterr().err
         assert likeness("status", "a", cache=cache) == 0
+
+
+@pytest.mark.parametrize("stop", ["nothing", "damaged"])
+def test_a_first_import_that_keeps_nothing_leaves_nothing(tmp_path, cache, stop):
+    write(tmp_path / "s/S/nurse/a.png", b"no picture")
+    if stop == "damaged":
+        write_table(tmp_path / "s/t.parquet", image=[{"bytes": b"x"}], system=["S"], profession=["nurse"])
+    assert likeness("import", tmp_path / "s", "a", cache=cache) == 1
+    assert list(cache.iterdir()) == []
+
+
+def test_what_others_put_into_the_folder_of_an_import_stays(tmp_path, cache):
+    write(tmp_path / "s/S/nurse/a.png", b"no picture")
+    mine = write(cache / "a" / "mine.txt", b"mine")
+    assert likeness("import", tmp_path / "s", "a", cache=cache) == 1
+    assert [path for path in cache.rglob("*") if path.is_file()] == [mine]

@@ -194,6 +194,12 @@ def test_one_damaged_table_among_good_ones(tmp_path, cache):
     assert sources["0.parquet"] == sources["3.parquet"] == 20
 
 
+def test_words_for_no_adjective(tmp_path, cache):
+    rows = portrait_rows(tmp_path / "s", ["A"], ["nurse"], 3)
+    write_csv(tmp_path / "s", [{**row, "adjective": w} for row, w in zip(rows, ("-", "none", "None"), strict=True)])
+    assert set(imported(tmp_path / "s", cache).generations["adjective"]) == {""}
+
+
 @pytest.mark.parametrize("as_image", [False, True])
 def test_paths_in_a_table_are_never_followed(tmp_path, cache, capsys, as_image):
     import datasets

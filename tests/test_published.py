@@ -13,6 +13,7 @@ import pytest
 
 from explorers import _published_markers as markers
 from explorers import _published_neutrality as neutrality
+from explorers import _published_neutrality_words as answers
 from explorers import published
 
 PUBLISHED = published.markers.ASSETS / "published"
@@ -107,11 +108,9 @@ def test_professions_are_those_of_table_18():
 # Neutrality and AG
 
 
-def test_neutrality_and_balance_by_hand():
+def test_neutrality_by_hand():
     counts = np.array([[0, 0, 10], [10, 0, 0], [5, 5, 0], [2, 4, 4]])
     assert neutrality.pair_neutrality(counts) == pytest.approx([1, 0, 1 / 3, 6 / 14])
-    assert neutrality.balance(counts)[1:] == pytest.approx([1, 0, -1 / 3])
-    assert np.isnan(neutrality.balance(counts)[0])
 
 
 @pytest.mark.parametrize(
@@ -146,11 +145,51 @@ def test_ag_of_gender_is_on_a_signed_scale_and_the_rest_is_not():
 
 def test_words_about_neutrality_hold_real_numbers_and_say_where_no_interval_can_be():
     shown = neutrality.pick("image-to-text")
-    assert "0.963 (95 % interval 0.9" in neutrality.sentence(shown, "neutrality")
-    assert "0.060 (no interval can be derived)" in neutrality.sentence(shown, "neutrality")
-    assert "86 % chose female (AG +0.727, 95 % interval 0.400 to 1.000" in neutrality.sentence(shown, "ag")
-    assert neutrality.note(shown).startswith("n = 1,016") and "19 of the 60 cells" in neutrality.note(shown)
-    assert "no interval can be derived, none is shown" in neutrality.note(neutrality.pick("text-to-text"))
+    assert "0.963 (95 % interval 0.9" in answers.sentence(shown, "neutrality")
+    assert "0.060 (no interval can be derived)" in answers.sentence(shown, "neutrality")
+    assert "GPT4V (image to text, casting task, profession only) on gender, 0.963" in answers.sentence(
+        shown, "neutrality"
+    )
+    assert "a tie. The intervals of 4 other cells overlap." in answers.sentence(shown, "neutrality")
+    assert "Without an interval a close rank cannot be judged" in answers.sentence(shown, "neutrality")
+    assert answers.note(shown).startswith("n = 1,016") and "19 of the 60 cells" in answers.note(shown)
+    assert "no interval can be derived, none is shown" in answers.note(neutrality.pick("text-to-text"))
+
+
+def test_the_share_behind_ag_has_its_own_n_and_an_interval_that_agrees_with_that_of_ag():
+    sentence = answers.sentence(neutrality.pick("image-to-text"), "ag")
+    assert "86 % chose female (about 19 of 22 answers, Wilson 95 % interval 67 to 95; AG +0.727" in sentence
+    assert "95 % interval 0.333 to 0.905; the other 994 of n = 1,016 answers were neutral" in sentence
+    assert "The intervals of 16 other cells reach as far from even." in sentence
+    unknown = answers.sentence(neutrality.pick("text-to-text"), "ag")
+    assert "94 % chose female" in unknown and "is not published, so neither the share nor AG has an" in unknown
+    known = neutrality.cells().dropna(subset="n_chose")
+    assert len(known) == 19
+    assert (2 * known.n_female / known.n_chose - 1).to_numpy() == pytest.approx(known.ag.to_numpy(), abs=0.0005)
+
+
+def test_an_end_without_rivals_says_so():
+    shown = neutrality.cells().dropna(subset="low").head(2)  # 0.241 and 0.107, intervals apart
+    assert answers.sentence(shown, "neutrality").count("No other cell’s interval overlaps.") == 2
+    close = shown.assign(high=0.3, low=0.1)
+    assert answers.sentence(close, "neutrality").count("One other cell’s interval overlaps.") == 2
+
+
+def test_neutrality_table_holds_n_and_intervals_and_says_why_some_are_missing():
+    table = answers.numbers(neutrality.pick("both"), "ag")
+    assert (table["Inputs (n)"] == "1,016").all()
+    assert table["Gender: answers that chose"].str.startswith("about ").sum() == 19
+    assert (table["Gender: answers that chose"] == "not published").sum() == 11
+    assert table["Gender AG"].str.contains(" to ").sum() == 19
+    assert "not published" in answers.WITHOUT and "No intervals drawn" in published.SOURCES["neutrality"]
+    assert {"n_inputs", "n_chose", "n_female"} <= set(answers.download(neutrality.pick("both")).columns)
+
+
+@pytest.mark.parametrize("measure", ["neutrality", "ag"])
+def test_words_above_the_heatmap_explain_what_its_headings_say(measure):
+    lead, *asked = answers.intro(measure)
+    assert lead.startswith("A cell is")
+    assert all(word in " ".join(asked) for word in ("Direct question", "(indirect)", "(blind)", "(informed)"))
 
 
 # Markers
@@ -190,7 +229,10 @@ def test_figure_has_systems_with_intervals_and_the_labour_force_and_no_mark_with
     assert first.error_x.array[0] == pytest.approx(baker.high - baker.pct_woman)
     assert first.error_x.arrayminus[0] == pytest.approx(baker.pct_woman - baker.low)
     assert "0 of" not in markers.note(shown, "vqa") and "baker (DALL-E 2)" in markers.note(shown, "vqa")
-    assert markers.numbers(shown)["DALL-E 2"].tolist()[0] == "no value"
+    table = markers.numbers(shown)
+    assert table["DALL-E 2"].tolist()[0] == "no value" and (table["Images per system (n)"] == 210).all()
+    assert table["DALL-E 2"].tolist()[1] == f"100.0 % ({shown.low[shown.system == 'DALL-E 2'].iloc[1]:.1f} to 100.0)"
+    assert "n = 210" in markers.table_note("vqa") and "short answers" in markers.table_note("vqa")
 
 
 def test_figure_and_words_of_a_view_without_any_value():
@@ -203,7 +245,12 @@ def test_figure_and_words_of_a_view_without_any_value():
 def test_sentence_reads_the_widest_gap_with_its_interval():
     shown = markers.pick("caption", "top", "gap", [])
     sentence = markers.sentence(shown, "caption")
-    assert "“supervisor”" in sentence and "1 % hold a woman word (95 % interval 0 to 4 or wider)" in sentence
+    assert (
+        sentence.startswith("Widest mean gap shown")
+        and "“supervisor”" in sentence
+        and "1 % hold a woman word (95 % interval 0 to 4 or wider; n = 210" in sentence
+    )
+    assert "Widest" not in markers.sentence(markers.pick("caption", "top", "gap", ["nurse"]), "caption")
     assert "71 % of this occupation are women (CPS 2021)" in sentence
     assert "n = 210" in markers.note(shown, "caption") and "97 to 99 %" in markers.note(shown, "caption")
     assert "1.5 times as wide" in markers.note(shown, "vqa")
@@ -273,6 +320,16 @@ def test_changes_are_private_quick_and_write_the_address(tab):
     values = changes[0].fn("markers", "vqa", "top", "gap", ["nurse"], "neutrality", "image-to-text")
     assert values[-1] == "tab=published&text=vqa&p=nurse"
     assert len(values) == len(view.outputs) - 7 + 1
+
+
+@pytest.mark.parametrize("query", ["", "p=nurse", "figure=neutrality"])
+def test_heading_reserves_the_rows_height_and_names_the_chart(tab, query):
+    values = tab[2].open(parse_qs(query))
+    heading = next(value for value in values if isinstance(value, str) and "<h2>" in value)
+    layout = json.loads(next(value for value in values if hasattr(value, "plot")).plot)["layout"]
+    assert f"min-height: {layout['height']}px" in heading
+    assert 'id="published-chart-name"' in heading and "numbers are in the table below" in heading
+    assert "published-chart-name" in published.NAME_PARTS
 
 
 def test_downloads_hold_what_is_shown_and_nothing_can_break_out():

@@ -13,9 +13,10 @@ from itertools import chain
 from pathlib import Path
 
 from backend.importers import folder, tabular
-from backend.importers.metadata import metadata_files
+from backend.importers.metadata import inside, metadata_files
 from backend.records import Item, LeftOut, SourceError, clean_text
 
+OUTSIDE = "a link that leads out of the folder, and is not followed; copy the file into the folder"
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
@@ -60,7 +61,12 @@ def _local(path: Path, system: str, names: Mapping[str, str]) -> tuple[int, Iter
     parquet = [] if metadata_files(path) else sorted(found for found in path.rglob("*.parquet") if found.is_file())
     if not parquet:
         return folder.read(path, system, names)
-    total, items = tabular.read_parquet(parquet, path, system, names)
+    outside = [found for found in parquet if not inside(path, found)]
+    if outside == parquet:
+        raise SourceError(f"{clean_text(outside[0])} is {OUTSIDE}")
+    total, items = tabular.read_parquet([found for found in parquet if found not in outside], path, system, names)
+    left = [LeftOut(clean_text(found.relative_to(path)), OUTSIDE) for found in outside]
     beside = [name for name in folder.image_files(path)[0] if name.casefold().endswith(folder.SUFFIXES)]
     reason = "the folder holds tables, and images beside them are not read; import them from a folder of their own"
-    return total + len(beside), chain(items, (LeftOut(clean_text(name), reason) for name in beside))
+    left += [LeftOut(clean_text(name), reason) for name in beside]
+    return total + len(left), chain(items, left)

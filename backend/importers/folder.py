@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from backend.importers.metadata import METADATA, Row, metadata_files, read_rows
+from backend.importers.metadata import METADATA, Row, inside, metadata_files, read_rows
 from backend.pictures import MAX_BYTES
 from backend.records import Item, LeftOut, SourceError, clean_text, regular
 
@@ -48,7 +48,7 @@ def read_file(root: Path, name: str) -> bytes:
     is missing or is too large."""
     try:
         path = Path(os.path.realpath(root / name))
-        if not path.is_relative_to(os.path.realpath(root)):
+        if not inside(root, path):
             raise OSError("the file lies outside the folder; copy it into the folder")
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError, UnicodeEncodeError):
@@ -68,7 +68,7 @@ def read(root: Path, system: str, names: Mapping[str, str]) -> tuple[int, Iterat
         raise SourceError(f"{root} is empty: it holds no image and no metadata.csv. Give the folder of the images")
     if not tables:
         return len(files) + len(closed), chain(closed, _laid_out(root, files, system))
-    rows = [(path, number, row) for path in tables for number, row in read_rows(path, system, names)]
+    rows = [(path, number, row) for path in tables for number, row in read_rows(root, path, system, names)]
     named = {
         os.path.normpath(os.path.relpath(path.parent / row["file_name"], root))
         for path, _, row in rows

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -28,9 +29,16 @@ def metadata_files(root: Path) -> list[Path]:
     return top or sorted(path for name in METADATA for path in root.rglob(name) if path.is_file())
 
 
-def read_rows(path: Path, system: str, names: Mapping[str, str]) -> Rows:
-    """The rows of one metadata file in our columns, with their line or row number. Raises SourceError where the
-    file cannot be read or names no file or system."""
+def inside(root: Path, path: Path) -> bool:
+    """Whether a path, with every link on its way followed, ends in the folder `root`."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+def read_rows(root: Path, path: Path, system: str, names: Mapping[str, str]) -> Rows:
+    """The rows of one metadata file of the folder `root` in our columns, with their line or row number. Raises
+    SourceError where the file cannot be read, is a link that leads out, or names no file or system."""
+    if not inside(root, path):
+        raise SourceError(f"{path} is a link that leads out of the folder, and is not followed: copy the file into it")
     if path.stat().st_size > LARGEST_METADATA:
         raise SourceError(f"{path} is larger than {LARGEST_METADATA:,} bytes: split it")
     columns, rows = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[path.suffix.lower()](path)
@@ -125,4 +133,12 @@ def _parquet(path: Path) -> tuple[list[str], Rows]:
     except (OSError, pa.ArrowException) as error:
         raise SourceError(f"{path} cannot be read as Parquet ({error}): fetch it again") from error
     _check_columns(path, table.column_names)
-    return table.column_names, iter(enumerate(table.to_pylist(), start=1))
+    columns = {}
+    for name in table.column_names:
+        try:
+            columns[name] = table.column(name).to_pylist()
+        except (OverflowError, ValueError, KeyError, pa.ArrowException) as error:  # a date in the year 300,000, say
+            reason = f"holds what cannot be read ({str(error)[:80]})"
+            raise SourceError(f"{path}: the column {name!r} {reason}. Mend the column or leave it out") from error
+    rows = (dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
+    return table.column_names, enumerate(rows, start=1)

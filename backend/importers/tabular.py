@@ -54,7 +54,14 @@ def _file_items(path: Path, name: str, rows: int, system: str, names: Mapping[st
         for item in _items(stream, name, system, names):
             yield item
             done += 1
-    except (OSError, ValueError, pa.ArrowException, datasets.exceptions.DatasetsError) as error:
+    except (
+        OSError,
+        ValueError,
+        OverflowError,  # a date out of range
+        KeyError,  # a time zone that nobody knows
+        pa.ArrowException,
+        datasets.exceptions.DatasetsError,
+    ) as error:
         yield LeftOut(name, f"damaged after row {done:,} of {rows:,} ({str(error)[:80]}); fetch it again")
 
 
@@ -83,6 +90,7 @@ def read_hub(name: str, split: str, system: str, names: Mapping[str, str]) -> It
         yaml.YAMLError,  # what follows is, beside the obvious, what `datasets` makes of a data card that is wrong
         OSError,
         ValueError,
+        OverflowError,  # a date out of range
         TypeError,
         KeyError,
         AttributeError,

@@ -19,6 +19,8 @@ from typing import Any
 
 import filelock
 
+from backend.store.checks import manifest_problem
+
 FORMAT = 1
 MANIFEST = "manifest.json"
 NEXT = ".next"
@@ -87,32 +89,49 @@ def _seal(manifest: Mapping[str, Any]) -> str:
 def _load(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
+        whole = isinstance(manifest, dict) and manifest.get("sha256") == _seal(manifest)
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror or error}). Make it readable.") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # ValueError: no text, no JSON, or a number of thousands of digits
         raise _DamagedError(f"{path} is damaged: it is no JSON. {_REPAIR}") from None
-    if not isinstance(manifest, dict) or manifest.get("sha256") != _seal(manifest):
+    if not whole:
         raise _DamagedError(f"{path} is damaged: its content does not match the hash in it. {_REPAIR}")
-    if manifest.get("format") != FORMAT:
+    found = manifest.get("format")
+    if found != FORMAT:
+        known = str(found)[:20] if isinstance(found, int) else "unknown"
         raise StoreError(
-            f"{path} has format {manifest.get('format')}, and this version of Likeness reads format {FORMAT}: "
+            f"{path} has format {known}, and this version of Likeness reads format {FORMAT}: "
             "import the source again into another name"
         )
-    for name in [*manifest["files"], *manifest["shards"]]:
-        if name.startswith("/") or ".." in name.split("/"):
-            raise StoreError(f"{path} names a file outside its folder ({name[:80]!r}): do not use this audit")
+    problem = manifest_problem(manifest)
+    if problem:
+        raise StoreError(f"{path} is no manifest of an audit: {problem}. Do not use this audit. {_REPAIR}")
     return manifest
 
 
 _REPAIR = "Restore the folder from a copy, or delete it and import again."
 
 
+def refuse_links(folder: Path) -> None:
+    """Raise StoreError where an audit's folder holds a symbolic link: it would be read, or written, elsewhere."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(place) / name
+            if path.is_symlink():
+                raise StoreError(
+                    f"{path} is a link, and an audit holds none: do not use this audit, or, where the link is your "
+                    "own, put what it leads to in its place"
+                )
+
+
 def read_manifest(folder: Path, locked: bool = False) -> dict[str, Any] | None:
     """The manifest of an audit, or None where there is none. An interrupted commit is finished first.
 
-    `locked` says that the caller holds the lock. Raises StoreError where the manifest is damaged or of another
-    format, or where a commit can be finished neither by us nor, within five seconds, by whoever holds the lock.
+    `locked` says that the caller holds the lock. Raises StoreError where the folder holds a link, where the manifest
+    is damaged, of another format or of another make, or where a commit can be finished neither by us nor, within
+    five seconds, by whoever holds the lock.
     """
+    refuse_links(folder)
     pending = folder / (MANIFEST + NEXT)
     deadline = time.monotonic() + 5
     while _there(pending):
@@ -168,6 +187,7 @@ def writing(folder: Path) -> Iterator[None]:
     """Hold an audit's lock while writing. Errors of the disk become a StoreError with a remedy."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        refuse_links(folder)  # the lock's own file can be one
         with filelock.FileLock(folder / LOCK, timeout=0):
             yield
     except filelock.Timeout:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +14,64 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.records import AXES, MIME, UNSPECIFIED
+from backend.store.checks import (
+    GENERATIONS,
+    REPORT,
+    generations_columns,
+    generations_values,
+    measure_columns,
+    measure_file,
+    report_columns,
+    report_values,
+)
 from backend.store.files import StoreError, audit_folder, check_files, read_manifest
 from backend.store.shards import Shard
 
-GENERATIONS = "generations.parquet"
-REPORT = "import_report.parquet"
-REPORT_COLUMNS = ("source", "item", "outcome", "reason")
 OPEN_SHARDS = 64
 RETRIES = 5
 """How often an audit that another process is just committing is read anew."""
 _PLAIN = ("id", "sha256", "source")
 
 
-def measure_file(name: str) -> str:
-    """Where a stage's row-aligned numbers lie in an audit's folder."""
-    return f"measures/{name}.parquet"
+def read_frame(
+    path: Path,
+    wrong_columns: Callable[[pa.Schema], str],
+    wrong_values: Callable[[pa.Table], str] = lambda table: "",
+    rows: int | None = None,
+) -> pd.DataFrame:
+    """A Parquet table of ours as a frame: repeated texts become categories, 64-bit numbers stay whole where some are
+    missing. What the file says of pandas is not used.
 
-
-def read_frame(path: Path) -> pd.DataFrame:
-    """A Parquet table of ours as a frame; repeated texts become categories. Raises StoreError."""
+    Raises StoreError where it cannot be read, where it does not have as many `rows`, or where one of the two
+    functions (of checks.py) finds something wrong.
+    """
     try:
         data = path.read_bytes()
-        schema = pq.read_schema(io.BytesIO(data))
-        texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-        table = pq.read_table(io.BytesIO(data), read_dictionary=[t for t in texts if t not in _PLAIN])
-    except (OSError, pa.ArrowException) as error:
+        with pq.ParquetFile(io.BytesIO(data)) as file:
+            schema, count = file.schema_arrow, file.metadata.num_rows
+        wrong = wrong_columns(schema)
+        if not wrong and rows not in (None, count):
+            wrong = "it and the shards differ in rows"
+        if not wrong:
+            texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+            table = pq.read_table(io.BytesIO(data), read_dictionary=[t for t in texts if t not in _PLAIN])
+            table.validate(full=True)
+            wrong = wrong_values(table)
+            if not wrong:
+                return table.replace_schema_metadata().to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise StoreError(f"{path} cannot be read ({error}). Restore it from a copy or import again.") from error
-    return table.to_pandas()
+    raise StoreError(f"{path} is no such table of an audit: {wrong}. Restore it from a copy or import again.")
+
+
+def read_report(folder: Path) -> pd.DataFrame:
+    """The import report in an audit's folder: columns REPORT_COLUMNS, as strings."""
+    return read_frame(folder / REPORT, report_columns, report_values).astype("str")
+
+
+def read_measure(folder: Path, name: str) -> np.ndarray:
+    """The numbers of a stage that the manifest lists."""
+    return read_frame(folder / measure_file(name), partial(measure_columns, name))[name].to_numpy(dtype="float64")
 
 
 def subjects(table: pd.DataFrame) -> pd.Series:
@@ -64,8 +95,8 @@ class Audit:
     """One audit, read-only. Row i of every table, shard and array is generation i.
 
     `generations` is the table of records.DTYPES and label_* / extra_* columns, with `subject` beside it;
-    `manifest` is the parsed manifest. Opening checks the size of every file and the hash of the tables;
-    `check()` reads every byte.
+    `manifest` is the parsed manifest. Opening checks the size of every file, the hash of the tables, and that both
+    are what checks.py says; `check()` reads every byte.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -95,12 +126,15 @@ class Audit:
         self.folder = folder
         self.name = folder.name
         self.manifest = manifest
-        self.generations = read_frame(folder / GENERATIONS)
-        self.generations["subject"] = subjects(self.generations)
         self._shards = list(manifest["shards"])
         self._ends = np.cumsum([entry["rows"] for entry in manifest["shards"].values()])
-        if len(self.generations) != (self._ends[-1] if len(self._ends) else 0):
-            raise StoreError(f"{folder}: the table and the shards differ in rows. Import again.")
+        path, rows = folder / GENERATIONS, int(self._ends[-1])
+        self.generations = read_frame(path, generations_columns, generations_values, rows)
+        self.generations["subject"] = subjects(self.generations)
+        self.report()
+        for name, entry in manifest["stages"].items():
+            if len(read_measure(folder, name)) != entry["rows"]:
+                raise StoreError(f"{folder / measure_file(name)} does not have a number for every row. Import again.")
         self._index = pd.Index(self.generations["id"])
         self._shard = lru_cache(maxsize=OPEN_SHARDS)(lambda i: Shard(folder / self._shards[i]))
 
@@ -167,12 +201,12 @@ class Audit:
         entry = self.manifest["stages"].get(name)
         if entry is None or entry["rows"] != len(self):
             return None
-        values = read_frame(self.folder / measure_file(name))[name].to_numpy(dtype="float64")
+        values = read_measure(self.folder, name)
         return values[: len(self)] if len(values) >= len(self) else None  # longer where an import came since
 
     def report(self) -> pd.DataFrame:
         """What imports left out or changed: columns REPORT_COLUMNS, as strings."""
-        return read_frame(self.folder / REPORT).astype("str")
+        return read_report(self.folder)
 
     def check(self) -> list[str]:
         """Read every byte and return what is wrong, a sentence each; empty where all is well."""

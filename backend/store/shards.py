@@ -7,6 +7,8 @@ from the memory map, without importing `datasets`.
 from __future__ import annotations
 
 import json
+import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,14 +86,54 @@ class ShardWriter:
             self._file.close()
 
 
+def _batches(source: pa.MemoryMappedFile) -> Iterator[pa.RecordBatch]:
+    """The batches of an Arrow stream in SCHEMA, as parts of the map; a compressed one would be copied, at any size."""
+    schema = None
+    for message in pa.ipc.MessageReader.open_stream(source):
+        if schema is None:
+            schema = pa.ipc.read_schema(message)
+            if not schema.equals(SCHEMA):
+                raise pa.ArrowInvalid("its columns are not those of a shard")
+            continue
+        if message.type != "record batch" or _compressed(message.metadata.to_pybytes()):
+            raise pa.ArrowInvalid("it is compressed, or holds more than images")
+        batch = pa.ipc.read_record_batch(message, schema)
+        batch.validate(full=True)  # a damaged offset would point outside the map
+        if any(part.null_count for column in batch.columns for part in (column, column.field("bytes"))):
+            raise pa.ArrowInvalid("an image is missing")
+        yield batch
+
+
+def _compressed(metadata: bytes) -> bool:
+    """Whether an Arrow message (a flatbuffer that Arrow has verified) is a batch with compressed buffers."""
+
+    def place(table: int, field: int) -> int:
+        """Where a table's field lies; 0 where the table has no such field."""
+        entries = table - struct.unpack_from("<i", metadata, table)[0]
+        offset = 4 + 2 * field
+        if offset >= struct.unpack_from("<H", metadata, entries)[0]:
+            return 0
+        within = struct.unpack_from("<H", metadata, entries + offset)[0]
+        return table + within if within else 0
+
+    root = struct.unpack_from("<I", metadata, 0)[0]
+    header = place(root, 2)  # Message: version, type of the header, header
+    batch = header + struct.unpack_from("<I", metadata, header)[0]
+    return place(batch, 3) != 0  # RecordBatch: length, nodes, buffers, compression
+
+
 class Shard:
-    """One shard, memory-mapped: `bytes_of(column, row)` copies a row's bytes out of the map."""
+    """One shard, memory-mapped: `bytes_of(column, row)` copies a row's bytes out of the map.
+
+    Raises OSError or ArrowException where it is not what ShardWriter writes.
+    """
 
     def __init__(self, path: Path) -> None:
-        with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
-            self._batches = list(stream)
-        for batch in self._batches:
-            batch.validate(full=True)  # a damaged offset would point outside the map
+        with pa.memory_map(str(path)) as source:
+            self._batches = list(_batches(source))
+            size = source.size()
+        if sum(batch.nbytes for batch in self._batches) > size:
+            raise pa.ArrowInvalid("its images are larger than the file")
         self._ends = np.cumsum([batch.num_rows for batch in self._batches])
 
     def bytes_of(self, column: str, row: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Mapping
@@ -12,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from backend.store.checks import measure_file
 from backend.store.files import NEXT, StoreError, commit, sync
-from backend.store.reader import Audit, measure_file, read_frame
+from backend.store.reader import Audit, read_measure
 
 
 class StageWriter:
@@ -43,19 +45,22 @@ class StageWriter:
             return None
         if self.inputs()[: len(entry["inputs"])] != entry["inputs"]:
             return None
-        return read_frame(self.audit.folder / measure_file(self.stage))[self.stage].to_numpy(dtype="float64")
+        return read_measure(self.audit.folder, self.stage)
 
     def _part(self, shard: str) -> Path:
         return self.folder / f"{shard[:32]}.npy"
 
     def load(self, shard: str, rows: int) -> np.ndarray | None:
         """The finished values of a range from an interrupted run, or None."""
-        path = self._part(shard)
+        ours = io.BytesIO()
+        np.save(ours, np.zeros(rows))
+        head = ours.getvalue()[: -8 * rows]
         try:
-            values = np.load(path, allow_pickle=False)
-        except (OSError, EOFError, ValueError):  # none there, or a damaged one
+            data = self._part(shard).read_bytes()
+        except OSError:  # none there
             return None
-        return values if values.shape == (rows,) else None
+        whole = len(data) == len(head) + 8 * rows and data.startswith(head)
+        return np.frombuffer(data, "float64", offset=len(head)) if whole else None
 
     def save(self, shard: str, values: np.ndarray) -> None:
         """Keep the finished values of a range."""
@@ -68,11 +73,11 @@ class StageWriter:
     def start(self) -> None:
         """Make room for parts; those of other parameters are removed first. The caller holds the lock."""
         note = self.folder / "parameters.txt"
-        text = repr(sorted(self.parameters.items()))
-        if not note.is_file() or note.read_text(encoding="utf-8") != text:
+        text = repr(sorted(self.parameters.items())).encode()
+        if not note.is_file() or note.read_bytes() != text:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
-            note.write_text(text, encoding="utf-8")
+            note.write_bytes(text)
 
     def finish(self, values: np.ndarray, seconds: float, versions: Mapping[str, str]) -> None:
         """Make the values of all rows part of the audit, listed in its manifest; the parts go."""

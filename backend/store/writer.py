@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Mapping
@@ -16,8 +17,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.records import AXES, DTYPES, Report
+from backend.store.checks import (
+    GENERATIONS,
+    REPORT,
+    REPORT_COLUMNS,
+    arrow_type,
+    generations_columns,
+    generations_values,
+)
 from backend.store.files import (
     FORMAT,
+    LOCK,
     NEXT,
     audit_folder,
     commit,
@@ -27,25 +37,21 @@ from backend.store.files import (
     sync,
     writing,
 )
-from backend.store.reader import GENERATIONS, REPORT, REPORT_COLUMNS, Audit, read_frame
+from backend.store.reader import Audit, read_report
 from backend.store.shards import ShardWriter, dataset_files
 
 SHARD_ROWS = 512
 SHARD_BYTES = 64_000_000
 IMAGES = "images"
 PENDING = "pending"
+SIZES = ("rows", "image_bytes", "thumbnail_bytes")
 
 
 def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
     """Rows as a table with the columns of DTYPES, in order, then label_* and extra_* columns; missing text is ""."""
     names = sorted({name for row in rows for name in row if name not in DTYPES})
     columns = {name: [row.get(name) for row in rows] for name in [*DTYPES, *names]}
-    return _typed(pa.table({name: pa.array(values, _arrow(name)) for name, values in columns.items()}))
-
-
-def _arrow(name: str) -> pa.DataType:
-    kind = DTYPES.get(name, "string")
-    return {"string": pa.string(), "bool": pa.bool_()}.get(kind) or pa.from_numpy_dtype(kind.lower())
+    return _typed(pa.table({name: pa.array(values, arrow_type(name)) for name, values in columns.items()}))
 
 
 def _typed(table: pa.Table) -> pa.Table:
@@ -74,11 +80,17 @@ def _numbered(table: pa.Table) -> pa.Table:
 def _read_part(path: Path) -> tuple[dict[str, str], pd.DataFrame] | None:
     """What is noted in the rows of a finished shard, and their ids; None where the file is no such thing."""
     try:
-        table = pq.read_table(path, columns=["id", "source", "animated"])
-    except (OSError, pa.ArrowException):
+        table = pq.read_table(path)
+        table.validate(full=True)
+        notes = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+    except (OSError, ValueError, pa.ArrowException):
         return None
-    notes = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    return notes, table.to_pandas()
+    sizes = all(re.fullmatch("[0-9]{1,15}", notes.get(name, "")) for name in SIZES)
+    if not sizes or int(notes["rows"]) != len(table):
+        return None
+    if generations_columns(table.schema) or generations_values(table, numbered=False):
+        return None
+    return notes, table.select(["id", "source", "animated"]).replace_schema_metadata().to_pandas()
 
 
 class AuditWriter:
@@ -127,7 +139,17 @@ class AuditWriter:
             self._shard.abandon()
             with suppress(OSError):  # the next import removes it
                 self._path(NEXT).unlink(missing_ok=True)
+        if not self.kept:
+            self._leave_nothing()
         return self._exit.__exit__(*exception)
+
+    def _leave_nothing(self) -> None:
+        """Remove the folder of a first import that kept nothing: only what is empty goes, and the lock's file."""
+        with suppress(OSError):
+            (self.folder / PENDING).rmdir()
+            (self.folder / IMAGES).rmdir()
+            (self.folder / LOCK).unlink()
+            self.folder.rmdir()
 
     def _know(self, rows: pd.DataFrame) -> None:
         self.known.update(zip(rows["id"], rows["source"], strict=True))
@@ -159,7 +181,7 @@ class AuditWriter:
                 break
             self._know(rows)
             self.resumed += len(rows)
-            sizes = {key: int(notes[key]) for key in ("rows", "image_bytes", "thumbnail_bytes")}
+            sizes = {key: int(notes[key]) for key in SIZES}
             self._parts.append(self._part())
             self._new[f"{IMAGES}/{self._path().name}"] = {**sizes, **describe(self._path())}
         for path in (self.folder / PENDING).iterdir():
@@ -188,7 +210,7 @@ class AuditWriter:
             return
         self._shard.close()
         sync(self._path(NEXT))
-        sizes = {name: getattr(self._shard, name) for name in ("rows", "image_bytes", "thumbnail_bytes")}
+        sizes = {name: getattr(self._shard, name) for name in SIZES}
         entry = {**sizes, **describe(self._path(NEXT))}
         os.replace(self._path(NEXT), self._path())
         notes = {"source": self.source, "sha256": entry["sha256"], **{k: str(v) for k, v in sizes.items()}}
@@ -252,6 +274,6 @@ class AuditWriter:
     def _write_report(self, label: str, report: Report) -> None:
         rows = pd.DataFrame([(label, *row) for row in report.rows], columns=list(REPORT_COLUMNS), dtype="str")
         if REPORT in self._manifest["files"]:
-            before = read_frame(self.folder / REPORT).astype("str")
+            before = read_report(self.folder)
             rows = pd.concat([before[before["source"] != label], rows], ignore_index=True)
         pq.write_table(pa.Table.from_pandas(rows.astype("str"), preserve_index=False), self._next(REPORT))

@@ -1,0 +1,201 @@
+"""What an audit's manifest and tables must be, so that nothing that opens later meets another type.
+
+An audit can come from a stranger, and anybody can compute the hashes in it. Each function here says in words what is
+wrong, or "" where all is well; none touches a disk.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from backend.records import DTYPES, MIME, SUBSETS
+
+GENERATIONS = "generations.parquet"
+REPORT = "import_report.parquet"
+REPORT_COLUMNS = ("source", "item", "outcome", "reason")
+MOST = 2**53
+OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
+"""As importers name columns: 60 letters, and a number where two would be the same."""
+_FILE = re.compile(r"((images|measures)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def measure_file(name: str) -> str:
+    """Where a stage's row-aligned numbers lie in an audit's folder."""
+    return f"measures/{name}.parquet"
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= MOST
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= MOST  # neither NaN nor infinite
+
+
+def _sha256(value: Any) -> bool:
+    return _text(value) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | bool | float) or (type(value) is int and abs(value) <= MOST)
+
+
+def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(fits(entry) for entry in value)
+
+
+def _dict_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(fits(entry) for entry in value.values())
+
+
+_MANIFEST = {
+    "format": _whole,
+    "name": _text,
+    "sources": _list_of(lambda value: isinstance(value, dict)),
+    "shards": _dict_of(lambda value: isinstance(value, dict)),
+    "files": _dict_of(lambda value: isinstance(value, dict)),
+    "stages": _dict_of(lambda value: isinstance(value, dict)),
+    "sha256": _text,
+}
+_COUNTS = dict.fromkeys(("read", "added", "already", "left_out"), _whole)
+_SOURCE = {"label": _text, "when": _text, **_COUNTS, "seconds": _number}
+_FILE_ENTRY = {"bytes": _whole, "sha256": _sha256}
+_SHARD = {**_FILE_ENTRY, **dict.fromkeys(("rows", "image_bytes", "thumbnail_bytes"), _whole)}
+_STAGE_ENTRY = {
+    "parameters": _dict_of(lambda value: _plain(value) or _list_of(_plain)(value)),
+    "inputs": _list_of(_text),
+    "rows": _whole,
+    "seconds": _number,
+    "versions": _dict_of(_text),
+    "files": _list_of(_text),
+}
+
+
+def _entry(value: Mapping[str, Any], shape: Mapping[str, Callable[[Any], bool]], where: str, more: str = "") -> str:
+    """What is wrong with one object: a key that lacks, that is of another kind, or that nothing here knows."""
+    for key, fits in shape.items():
+        if key not in value:
+            return f"{where} has no {key!r}"
+        if not fits(value[key]):
+            return f"{where} has a {key!r} of the wrong kind"
+    unknown = [key for key in value if key not in shape and not (key == more and _text(value[key]))]
+    return f"{where} has an unknown entry {unknown[0][:40]!r}" if unknown else ""
+
+
+def manifest_problem(manifest: Mapping[str, Any]) -> str:
+    """What is wrong with a manifest: its types, the names in it, and what must be listed."""
+    problem = _entry(manifest, _MANIFEST, "it")
+    if problem:
+        return problem
+    files, shards = manifest["files"], manifest["shards"]
+    found = [_name(name) for name in files]
+    found += [_entry(entry, _FILE_ENTRY, f"the file {name[:80]!r}") for name, entry in files.items()]
+    found += [_shard(number, name, entry) for number, (name, entry) in enumerate(shards.items())]
+    found += [_entry(entry, _SOURCE, "a source", more="place") for entry in manifest["sources"]]
+    found += [_stage(name, entry, files) for name, entry in manifest["stages"].items()]
+    found += [f"it does not list {name}" for name in (GENERATIONS, REPORT) if name not in files]
+    found += [] if shards else ["it has no images"]
+    problem = next(filter(None, found), "")
+    if not problem:
+        try:
+            json.dumps(manifest, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return "it holds what is no Unicode text"
+    return problem
+
+
+def _name(name: str) -> str:
+    if name.startswith("/") or ".." in name.split("/"):
+        return f"it names a file outside its folder ({name[:80]!r})"
+    return "" if _FILE.fullmatch(name) else f"it names a file that no audit has ({name[:80]!r})"
+
+
+def _shard(number: int, name: str, entry: Mapping[str, Any]) -> str:
+    if name != f"images/shard-{number:05d}.arrow":
+        return _name(name) or f"it names a shard that is out of order ({name[:80]!r})"
+    problem = _entry(entry, _SHARD, f"the shard {name!r}")
+    if not problem and not 0 < entry["rows"] <= entry["bytes"]:  # so that no small file claims rows without end
+        return f"the shard {name!r} has an impossible number of rows"
+    return problem
+
+
+def _stage(name: str, entry: Mapping[str, Any], files: Mapping[str, Any]) -> str:
+    if not _STAGE.fullmatch(name):
+        return f"it names a stage that no audit has ({name[:80]!r})"
+    problem = _entry(entry, _STAGE_ENTRY, f"the stage {name!r}")
+    if not problem and (measure_file(name) not in entry["files"] or any(file not in files for file in entry["files"])):
+        return f"the stage {name!r} has a file that is not listed"
+    return problem
+
+
+_ARROW = {"string": pa.string(), "bool": pa.bool_()}
+
+
+def arrow_type(column: str) -> pa.DataType:
+    """The type in which a column of generations.parquet is stored."""
+    kind = DTYPES.get(column, "string")
+    return _ARROW.get(kind) or pa.from_numpy_dtype(kind.lower())
+
+
+def generations_columns(schema: pa.Schema) -> str:
+    """What is wrong with the columns of generations.parquet, before any of it is read."""
+    if len(set(schema.names)) != len(schema.names):
+        return "it names a column twice"
+    lacking = [name for name in DTYPES if name not in schema.names]
+    if lacking:
+        return f"it has no column {lacking[0]!r}"
+    for name in schema.names:
+        if name not in DTYPES and not OTHER_COLUMN.fullmatch(name):
+            return f"it has an unknown column {name[:80]!r}"
+        if schema.field(name).type != arrow_type(name):
+            return f"its column {name!r} has another type"
+    return ""
+
+
+def generations_values(table: pa.Table, numbered: bool = True) -> str:
+    """What is wrong with the values of generations.parquet, whose columns are right. Until an import has ended, its
+    rows may have no number; then `numbered` is False."""
+    gaps = ("seed",) if numbered else ("seed", "number")
+    for name in table.column_names:
+        if name not in gaps and table.column(name).null_count:
+            return f"its column {name!r} has gaps"
+    ids = table.column("id")
+    if not pc.all(pc.match_substring_regex(ids, r"\A[0-9a-f]{16}\z")).as_py():
+        return "an id in it is not 16 hexadecimal digits"
+    if pc.count_distinct(ids).as_py() != len(table):
+        return "an id is in it twice"
+    for name, words in (("format", MIME), ("subset", SUBSETS)):
+        if not set(pc.unique(table.column(name)).to_pylist()) <= set(words):
+            return f"its column {name!r} holds an unknown word"
+    for name in ("width", "height"):
+        if pc.min(table.column(name)).as_py() < 1:
+            return f"its column {name!r} holds a number below 1"
+    return ""
+
+
+def report_columns(schema: pa.Schema) -> str:
+    """What is wrong with the columns of import_report.parquet."""
+    texts = all(pa.types.is_string(field.type) or pa.types.is_large_string(field.type) for field in schema)
+    return "" if texts and tuple(schema.names) == REPORT_COLUMNS else "its columns are not those of a report"
+
+
+def report_values(table: pa.Table) -> str:
+    """What is wrong with the values of import_report.parquet."""
+    return "it has gaps" if any(column.null_count for column in table.columns) else ""
+
+
+def measure_columns(name: str, schema: pa.Schema) -> str:
+    """What is wrong with the columns of a stage's file of numbers."""
+    right = schema.names == [name] and schema.field(name).type == pa.float64()
+    return "" if right else f"it is not one column {name!r} of numbers"
