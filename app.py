@@ -127,22 +127,27 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
     return blocks
 
 
+MISSING = PlainTextResponse("Not found", status_code=404)
+
+
 def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
     """Images, details, tables and files, each found by a look-up: no path is ever built from a request."""
-    modules = {module.SLUG: module for module in EXPLORERS}
-    missing = PlainTextResponse("Not found", status_code=404)
-    one_table = BoundedSemaphore(1)
 
     @app.exception_handler(StoreError)
     def damaged(request: Request, error: StoreError) -> Response:
         print(f"Error: {error}", file=sys.stderr)
         return PlainTextResponse("This audit is damaged: `python -m backend status` says where", status_code=500)
 
+    _add_images(app, stores)
+    _add_files(app, stores)
+
+
+def _add_images(app: FastAPI, stores: Mapping[str, Audit]) -> None:
     async def thumbnail(request: Request) -> Response:
         # A few kilobytes from the memory map: quicker than handing them to a thread.
         store = stores.get(request.path_params["audit"])
         row = store.row_of(request.path_params["generation"]) if store else None
-        return missing if row is None else Response(store.thumbnail(row), media_type="image/webp", headers=FOREVER)
+        return MISSING if row is None else Response(store.thumbnail(row), media_type="image/webp", headers=FOREVER)
 
     app.add_route("/image/{audit}/{generation}/thumbnail", thumbnail)
 
@@ -151,7 +156,7 @@ def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         store = stores.get(audit)
         row = store.row_of(generation) if store else None
         if row is None or kind not in ("original", "download"):
-            return missing
+            return MISSING
         data, mime = store.image(row)
         headers = dict(ALONE)
         if kind == "download":
@@ -163,13 +168,18 @@ def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
     def one_detail(audit: str, generation: str) -> Response:
         store = stores.get(audit)
         row = store.row_of(generation) if store else None
-        return missing if row is None else HTMLResponse(detail(store, row), headers={"X-Likeness": "detail"})
+        return MISSING if row is None else HTMLResponse(detail(store, row), headers={"X-Likeness": "detail"})
+
+
+def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
+    modules = {module.SLUG: module for module in EXPLORERS}
+    one_table = BoundedSemaphore(1)
 
     @app.get("/csv/{slug}")
     def csv(slug: str, request: Request) -> Response:
         module = modules.get(slug)
         if module is None or not hasattr(module, "table") or not stores:
-            return missing
+            return MISSING
         if not one_table.acquire(timeout=5):
             return PlainTextResponse("Another table is being written: try again in a moment", status_code=503)
         try:
@@ -182,11 +192,11 @@ def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
     @app.get("/files/{slug}/{name}")
     def file(slug: str, name: str) -> Response:
         path = getattr(modules.get(slug), "FILES", {}).get(name)
-        return missing if path is None else FileResponse(path, filename=name)
+        return MISSING if path is None else FileResponse(path, filename=name)
 
     @app.get("/ui/{name}")
     def asset(name: str) -> Response:
-        return FileResponse(ASSETS / name) if name in ("app.js", "app.css") else missing
+        return FileResponse(ASSETS / name) if name in ("app.js", "app.css") else MISSING
 
 
 TEXT = gr.themes.Size(

@@ -214,7 +214,8 @@ def heading_html(view: BrowseView) -> str:
         question = f"Whom {who} picture as {' or '.join(names)}?"
     else:
         question = f"What {who} picture for these prompts?"
-    return f'<h2 class="lk-question">{escape(question)}</h2>{labour_html(subjects[:3])}'
+    term = '<p class="lk-term">Bias explorer</p>'
+    return f'{term}<h2 class="lk-question">{escape(question)}</h2>{labour_html(subjects[:3])}'
 
 
 def labour_html(subjects: Sequence[str]) -> str:
