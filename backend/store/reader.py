@@ -43,6 +43,15 @@ def read_frame(path: Path) -> pd.DataFrame:
     return table.to_pandas()
 
 
+def with_axes(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a column for every axis: audits from before an axis came say "unspecified" on it."""
+    for axis in AXES:
+        if axis not in table:
+            values = pd.Categorical.from_codes(np.zeros(len(table), "int8"), [UNSPECIFIED])
+            table.insert(table.columns.get_loc("seed"), axis, values)
+    return table
+
+
 def subjects(table: pd.DataFrame) -> pd.Series:
     """What each row's prompt was about, as people choose it: a profession, identity phrases, or an action."""
     keys = table[["subset", "profession", "action", *AXES]].drop_duplicates()
@@ -95,7 +104,7 @@ class Audit:
         self.folder = folder
         self.name = folder.name
         self.manifest = manifest
-        self.generations = read_frame(folder / GENERATIONS)
+        self.generations = with_axes(read_frame(folder / GENERATIONS))
         self.generations["subject"] = subjects(self.generations)
         self._shards = list(manifest["shards"])
         self._ends = np.cumsum([entry["rows"] for entry in manifest["shards"].values()])

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.records import AXES, DTYPES, Report
+from backend.records import AXES, DTYPES, UNSPECIFIED, Report
 from backend.store.files import (
     FORMAT,
     NEXT,
@@ -49,11 +49,16 @@ def _arrow(name: str) -> pa.DataType:
 
 
 def _typed(table: pa.Table) -> pa.Table:
-    """The columns in their order, with "" for text that a row does not have."""
+    """The columns in their order, with "" for text that a row does not have, and "unspecified" on an axis."""
+    for axis in AXES:
+        if axis not in table.column_names:  # an audit from before the axis
+            table = table.append_column(axis, pa.nulls(len(table), pa.string()))
     names = [*DTYPES, *sorted(name for name in table.column_names if name not in DTYPES)]
-    columns = [table.column(name) for name in names]
-    filled = [c.fill_null("") if pa.types.is_string(c.type) else c for c in columns]
-    return pa.table(dict(zip(names, filled, strict=True)))
+    columns = {name: table.column(name) for name in names}
+    for name, column in columns.items():
+        if pa.types.is_string(column.type):
+            columns[name] = column.fill_null(UNSPECIFIED if name in AXES else "")
+    return pa.table(columns)
 
 
 def _numbered(table: pa.Table) -> pa.Table:
