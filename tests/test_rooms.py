@@ -19,6 +19,16 @@ ROOMS = {
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
     "backend.store": {"backend.records", "pyarrow", "filelock"},
+    "backend.spec": {"backend.records"},
+    "backend.prompts": {"backend.records", "backend.spec"},
+    "backend.systems": {
+        *("backend.records", "backend.spec", "backend.prompts", "backend.pictures", "backend.importers"),
+        *("PIL", "torch", "transformers", "diffusers", "httpx", "huggingface_hub"),
+    },
+    "backend.generate": {
+        *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.ingest", "backend.store"),
+    },
+    "backend.plan": {"backend.records", "backend.spec", "backend.generate", "backend.store"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
@@ -26,7 +36,7 @@ ROOMS = {
     "app": {"backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
-PACKAGES = ("backend.importers", "backend.metrics", "backend.store")
+PACKAGES = ("backend.importers", "backend.metrics", "backend.store", "backend.systems")
 ALWAYS = {"numpy", "pandas"}
 LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "yaml"}
 FILES = {

@@ -27,6 +27,7 @@ from backend.store.files import (
     sync,
     writing,
 )
+from backend.store.journal import Journal
 from backend.store.reader import GENERATIONS, REPORT, REPORT_COLUMNS, Audit, read_frame
 from backend.store.shards import ShardWriter, dataset_files
 
@@ -34,6 +35,7 @@ SHARD_ROWS = 512
 SHARD_BYTES = 64_000_000
 IMAGES = "images"
 PENDING = "pending"
+JOURNAL = "journal.jsonl"
 
 
 def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
@@ -86,12 +88,19 @@ def _read_part(path: Path) -> tuple[dict[str, str], pd.DataFrame] | None:
     return notes, table.to_pandas()
 
 
+def interrupted(cache: Path, name: str, source: str) -> list[str]:
+    """The names of the items that an interrupted run of a source has finished; nothing is changed."""
+    parts = [_read_part(path) for path in sorted((audit_folder(cache, name) / PENDING).glob("part-*.parquet"))]
+    return [str(item) for part in parts if part and part[0].get("source") == source for item in part[1]["source"]]
+
+
 class AuditWriter:
     """One import into one audit, under its lock.
 
     Use as a context manager: `add` images, then `finish`. Every SHARD_ROWS rows a shard and its rows are safe; after
     a kill the next import of the same source finds them (`resumed`) and goes on. Nothing is part of the audit before
     `finish`. `known` maps the id of every row to the name of its source item; `moving` holds the ids of animations.
+    `journal` keeps, across kills, what became of requests that gave no image.
     """
 
     def __init__(self, cache: Path, name: str, source: str, shard_rows: int = SHARD_ROWS) -> None:
@@ -123,6 +132,7 @@ class AuditWriter:
             (self.folder / PENDING).mkdir(exist_ok=True)
             if self._manifest["shards"]:
                 self._know(Audit(self.folder).generations)
+            self.journal = Journal(self.folder / PENDING / JOURNAL, self.source)
             self._resume()
             self._exit = stack.pop_all()
         return self
@@ -168,7 +178,7 @@ class AuditWriter:
             self._parts.append(self._part())
             self._new[f"{IMAGES}/{self._path().name}"] = {**sizes, **describe(self._path())}
         for path in (self.folder / PENDING).iterdir():
-            if path not in self._parts:
+            if path not in self._parts and path != self.journal.path:
                 part = _read_part(path) if path.suffix == ".parquet" and path.name >= first else None
                 self.discarded += len(part[1]) if part and part[0].get("source") != self.source else 0
                 path.unlink()
@@ -188,6 +198,10 @@ class AuditWriter:
         if self._shard.rows >= self.shard_rows or size >= SHARD_BYTES:
             self._end_shard()
 
+    def flush(self) -> None:
+        """End the shard at hand: everything added so far outlives a stop."""
+        self._end_shard()
+
     def _end_shard(self) -> None:
         if self._shard is None:
             return
@@ -206,8 +220,9 @@ class AuditWriter:
         self._new[f"{IMAGES}/{self._path().name}"] = entry
         self._shard, self._rows = None, []
 
-    def finish(self, label: str, report: Report) -> None:
-        """Make everything added, and the report, part of the audit. `label` names the source in the manifest."""
+    def finish(self, label: str, report: Report, details: Mapping[str, Any] | None = None) -> None:
+        """Make everything added, and the report, part of the audit. `label` names the source in the manifest, and
+        `details` (JSON values) are kept with it."""
         self._end_shard()
         label = self._label(label)
         if not self._new and not self._manifest["shards"]:
@@ -226,6 +241,7 @@ class AuditWriter:
                 "left_out": report.total("left out"),
                 "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._started)),
                 "seconds": round(time.time() - self._started, 1),
+                **(details or {}),
             }
         )
         changed = [GENERATIONS, REPORT]
