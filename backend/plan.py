@@ -83,7 +83,7 @@ def duration(seconds: float) -> str:
     """Seconds in words, to two places.
 
     >>> duration(4.2), duration(150), duration(4 * 3600 + 900), duration(200_000)
-    ('4 s', '2 min 30 s', '4 h 15 min', '2 d 8 h')
+    ('4 s', '2 min 30 s', '4 h 15 min', '2 d 7 h')
     """
     rest = round(seconds)
     sizes = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))

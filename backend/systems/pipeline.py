@@ -6,6 +6,7 @@ import gc
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,16 +16,18 @@ from backend.spec import FORMATS, Key, find
 from backend.systems.base import Answer, Refused, Request, System, one_line
 
 SCHEDULERS = {
-    "ddim": "DDIMScheduler",
-    "ddpm": "DDPMScheduler",
-    "dpm++": "DPMSolverMultistepScheduler",
-    "euler": "EulerDiscreteScheduler",
-    "euler-ancestral": "EulerAncestralDiscreteScheduler",
-    "heun": "HeunDiscreteScheduler",
-    "lms": "LMSDiscreteScheduler",
-    "pndm": "PNDMScheduler",
-    "unipc": "UniPCMultistepScheduler",
+    "ddim": ("DDIMScheduler", {"clip_sample": False}),
+    "ddpm": ("DDPMScheduler", {"clip_sample": False}),
+    "dpm++": ("DPMSolverMultistepScheduler", {}),
+    "euler": ("EulerDiscreteScheduler", {}),
+    "euler-ancestral": ("EulerAncestralDiscreteScheduler", {}),
+    "heun": ("HeunDiscreteScheduler", {}),
+    "lms": ("LMSDiscreteScheduler", {}),
+    "pndm": ("PNDMScheduler", {"skip_prk_steps": True}),
+    "unipc": ("UniPCMultistepScheduler", {}),
 }
+"""Name in a spec -> the class in diffusers, and what latents need where the pipeline's own scheduler says nothing of it
+(the classes' defaults clip samples to [-1, 1])."""
 SAVE = {
     "png": {"format": "PNG"},
     "jpeg": {"format": "JPEG", "quality": 95},
@@ -45,6 +48,7 @@ def folder_hash(folder: Path) -> str:
 
 def _quiet() -> None:
     """Our own words and progress are enough: the libraries say errors only."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # for what it says while it is imported
     import diffusers
     import transformers
 
@@ -95,11 +99,11 @@ class Pipeline(System):
         return self._folder.name
 
     def _download(self, model: str) -> str:
+        _quiet()
         import httpx
         from diffusers import DiffusionPipeline
         from huggingface_hub import errors
 
-        _quiet()
         options = {key: self.options[key] for key in ("revision", "variant") if self.options[key]}
         try:
             return DiffusionPipeline.download(model, **options)
@@ -127,10 +131,10 @@ class Pipeline(System):
     def _load(self) -> Any:
         if self._pipe is not None:
             return self._pipe
+        _quiet()
         import diffusers
         import torch
 
-        _quiet()
         if self._folder is None:
             self.check()
         device, dtype = self._device(), self.options["dtype"]
@@ -139,11 +143,12 @@ class Pipeline(System):
         variant = {"variant": self.options["variant"]} if self.options["variant"] else {}
         try:
             pipe = diffusers.AutoPipelineForText2Image.from_pretrained(
-                str(self._folder), torch_dtype=getattr(torch, dtype), local_files_only=True, **variant
+                str(self._folder), dtype=getattr(torch, dtype), local_files_only=True, **variant
             )
             if self.options["scheduler"]:
-                kind = getattr(diffusers, SCHEDULERS[self.options["scheduler"]])
-                pipe.scheduler = kind.from_config(pipe.scheduler.config)
+                kind, defaults = SCHEDULERS[self.options["scheduler"]]
+                config = {**defaults, **pipe.scheduler.config}
+                pipe.scheduler = getattr(diffusers, kind).from_config(config)
             pipe = pipe.to(device)
         except (OSError, ValueError, RuntimeError, TypeError, KeyError, AttributeError, ImportError) as error:
             words = one_line(f"{type(error).__name__}: {error}")
