@@ -72,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with here.lock:
             here.asked.append(body)
-            here.headers = dict(self.headers)
+            here.headers = {name.title(): value for name, value in self.headers.items()}
             does = here.script.pop(0) if here.script else here.usual
         does = does(body) if callable(does) else does
         time.sleep(here.pause)
