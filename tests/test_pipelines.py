@@ -142,6 +142,10 @@ def test_other_weights_do_not_mix(tmp_path, pipelines, cache, capsys):
     ("change", "words"),
     [
         ({"model": "none/here/at/all"}, "is neither a folder here nor a Hub id (OWNER/NAME)"),
+        (
+            {"model": "nobody/nothing"},
+            "nobody/nothing is no folder here and cannot be had from the Hub. Check its name",
+        ),
         ({"model": "."}, "is no pipeline: its model_index.json cannot be read"),
         ({"device": "'cuda'"}, "device: 'cuda' is not there; use auto, cpu, cuda or mps"),
         ({"device": "'gpu'"}, "device: 'gpu' is not there"),

@@ -38,7 +38,7 @@ ROOMS = {
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
 PACKAGES = ("backend.importers", "backend.metrics", "backend.store", "backend.systems")
 ALWAYS = {"numpy", "pandas"}
-LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "yaml"}
+LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
 FILES = {
     "open",
     "read_text",
@@ -184,7 +184,7 @@ for name in sys.argv[2:]:
     importlib.import_module(name)
 ours = [p for p in opened if p.startswith(sys.argv[1]) and "/.venv/" not in p and not p.endswith((".py", ".pyc"))]
 ours = [p for p in ours if "__pycache__" not in p]
-heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "yaml"}
+heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
 print(sorted(heavy & set(sys.modules)), ours)
 """
 

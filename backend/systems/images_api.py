@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import threading
 import time
 from typing import Any, ClassVar
@@ -17,6 +18,10 @@ from backend.systems.base import Answer, Refused, Request, checked
 from backend.systems.web import LARGEST_ANSWER, WEB_KEYS, TryAgainError, WebSystem, read_all
 
 _OURS = ("model", "prompt", "n", "size", "response_format", "seed")
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, str) or math.isfinite(value)
 
 
 class ImagesAPI(WebSystem):
@@ -41,8 +46,6 @@ class ImagesAPI(WebSystem):
 
     def check(self) -> str:
         """Try the address and the key by listing models. No answer holds the weights, so none are told apart."""
-        import httpx
-
         try:
             address = urlsplit(self.options["base_url"])
         except ValueError as error:
@@ -52,15 +55,16 @@ class ImagesAPI(WebSystem):
         if address.username or address.password or address.query or address.fragment:
             raise self.error("base_url", "give it without a user, password, ? or #; keys come from key_env")
         for name, value in self.options["options"].items():
-            if name in _OURS or not isinstance(value, str | int | float | bool):
+            if name in _OURS or not isinstance(value, str | int | float) or not _finite(value):
                 raise self.error(f"options.{clean_text(name)}", f"give a text or a number, and none of {_OURS}")
         try:
-            answer = self._http(True).get(f"{self._base()}/models")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            words = self.plain(f"{type(error).__name__}: {error}")
-            raise self.error("base_url", f"{address.hostname} cannot be reached ({words}); check the network") from None
-        if answer.status_code in (401, 403):
-            self.judge(answer.status_code, answer.text[:1000], None)
+            status, headers, data = self._send("GET", f"{self._base()}/models", LARGEST_ANSWER, ours=True)
+        except TryAgainError as error:
+            raise self.error("base_url", f"{address.hostname} cannot be reached ({error}); check the network") from None
+        if status in (401, 403):
+            self._refusal(status, headers, data)
+        if 300 <= status < 400:
+            raise self.error("base_url", "the server sends us elsewhere; give the address that it sends to")
         return ""
 
     def _base(self) -> str:
@@ -89,7 +93,7 @@ class ImagesAPI(WebSystem):
 
     def ask(self, request: Request) -> Answer:
         address = f"{self._base()}/images/generations"
-        status, headers, data = self._send("POST", address, LARGEST_ANSWER, json=self._body(request))
+        status, headers, data = self._send("POST", address, LARGEST_ANSWER, ours=True, json=self._body(request))
         if status != 200:
             return self._refusal(status, headers, data)
         try:
@@ -116,17 +120,18 @@ class ImagesAPI(WebSystem):
         """The image behind an address in an answer: without our key, and without following it elsewhere."""
         if not url.lower().startswith(("http://", "https://")):
             return Refused("the answer's url is neither http:// nor https://")
-        status, _, data = self._send("GET", url, MAX_BYTES)
+        status, _, data = self._send("GET", url, MAX_BYTES, ours=False)
         if status != 200:
             raise TryAgainError(f"HTTP {status} at the url of the answer")
         return checked(data)
 
-    def _send(self, method: str, url: str, most: int, **options: Any) -> tuple[int, Any, bytes]:
+    def _send(self, method: str, url: str, most: int, ours: bool, **options: Any) -> tuple[int, Any, bytes]:
+        """Status, headers and at most `most` bytes of an answer. Only `ours` sends the key. Raises TryAgainError."""
         import httpx
 
         deadline = time.monotonic() + self.options["timeout"]
         try:
-            with self._http(method == "POST").stream(method, url, **options) as answer:
+            with self._http(ours).stream(method, url, **options) as answer:
                 return answer.status_code, answer.headers, read_all(answer.iter_bytes(), most, deadline)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TryAgainError(self.plain(f"{type(error).__name__}: {error}")) from None

@@ -20,7 +20,9 @@ LONGEST_WAIT = 300.0
 LARGEST_ANSWER = 150_000_000
 """Bytes of an API's answer that are read: base64 of the largest image, and some."""
 FILTERED = re.compile(
-    r"content[_ ]?(policy|filter|moderation)|moderation|safety (system|filter|checker)|responsible.?ai|nsfw", re.I
+    r"content[_ ]?(policy|filter|moderation)|moderation_blocked|flagged|safety (system|filter|checker)|"
+    r"responsible.?ai|nsfw",
+    re.I,
 )
 SPENT = re.compile(r"insufficient_quota|billing|exceeded your (current|monthly)", re.I)
 
