@@ -195,14 +195,12 @@ def print_plan(spec: Spec, arguments: argparse.Namespace) -> None:
         time_ = "unknown" if line.seconds is None else duration(line.seconds)
         counts = f"{line.prompts:>9,}{line.images:>10,}{line.there:>10,}{line.refused:>9,}{line.to_make:>10,}"
         print(f"{line.system:<{wide}}  {line.subset:<12}{counts}  {time_}")
-    known = [line.seconds for line in lines if line.seconds is not None]
+    known = [line.seconds for line in lines if line.to_make and line.seconds is not None]
     print(f"To make: {count(sum(line.to_make for line in lines), 'image')}, one request each.")
     unknown = sorted({line.system for line in lines if line.seconds is None})
     if unknown:
-        print(
-            f"How long is unknown for {', '.join(unknown)}: {arguments.name} holds none of their images yet. ", end=""
-        )
-        print("A run with --limit-per-prompt 1 measures it.")
+        names = ", ".join(unknown)
+        print(f"How long is unknown for {names}: no finished run has measured it. One with --limit-per-prompt 1 does.")
     if known:
         print(f"{'The others' if unknown else 'All'} will take about {duration(sum(known))}.")
 

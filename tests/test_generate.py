@@ -237,7 +237,7 @@ def test_the_dry_run(spec, endpoint, cache, capsys):
     assert lines[0] == ["system", "subset", "prompts", "images", "there", "refused", "to", "make", "time"]
     assert lines[1:3] == [[name, "professions", "4", "12", "0", "0", "12", "unknown"] for name in "AB"]
     assert " ".join(lines[3]) == "To make: 24 images, one request each."
-    assert "unknown for A, B: a holds none of their images yet" in " ".join(lines[4])
+    assert "unknown for A, B: no finished run has measured it" in " ".join(lines[4])
     assert (endpoint.asked, list(cache.iterdir())) == ([], [])
     endpoint.usual = lambda body: "filtered" if "honest" in body["prompt"] else "image"
     endpoint.pause = 0.1
