@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.ingest import ingest
-from backend.prompts import Prompt, prompts
+from backend.prompts import prompts
 from backend.records import AXES, SUBSETS, Item, LeftOut, Report, regular
 from backend.spec import Spec, SpecError, SystemSpec
 from backend.store import Audit, AuditWriter
@@ -154,7 +154,7 @@ class _Run:
                     failed = isinstance(answer, Refused) and answer.outcome == "failed"
                     failures = failures + 1 if failed else 0
                     if name:
-                        yield self._item(system.spec.name, request, name, answer)
+                        yield self._item(system, request, name, answer)
                 if system.MOST_FAILURES and failures >= system.MOST_FAILURES:
                     last = next(answer.reason for answer in reversed(answers) if isinstance(answer, Refused))
                     raise SpecError(f"system {system.spec.name!r}: {failures} failures in a row; the last one: {last}")
@@ -177,11 +177,11 @@ class _Run:
             if any(names):
                 yield batch, names
 
-    def _item(self, system: str, request: Request, name: str, answer: bytes | Refused) -> Item | LeftOut:
+    def _item(self, system: System, request: Request, name: str, answer: bytes | Refused) -> Item | LeftOut:
         if isinstance(answer, Refused):
             self.writer.journal.add(name, answer.outcome, answer.reason)
             return LeftOut(name, answer.reason, answer.outcome)
-        values, notes = regular(_values(system, request.prompt, request))
+        values, notes = regular(_values(system, request))
         return Item(name, values, lambda: answer, notes)
 
     def count(self, systems: Collection[str], asked: list[Request], marks: Mapping[str, str], report: Report) -> int:
@@ -205,9 +205,10 @@ class _Run:
         return counts
 
 
-def _values(system: str, prompt: Prompt, request: Request) -> dict[str, object]:
+def _values(system: System, request: Request) -> dict[str, object]:
+    prompt, seed = request.prompt, request.seed if system.seeded else None
     words = {word: getattr(prompt, word) for word in ("subset", "profession", "adjective", "action", *AXES)}
-    return {**words, "system": system, "prompt": prompt.text, "seed": request.seed, "number": request.number}
+    return {**words, "system": system.spec.name, "prompt": prompt.text, "seed": seed, "number": request.number}
 
 
 def _tally(system: System) -> Tally:

@@ -64,6 +64,15 @@ def test_an_audit_holds_what_the_spec_asks_for(tmp_path, endpoint, cache, capsys
     assert likeness("status", "a", cache=cache) == 0
 
 
+def test_a_seed_is_recorded_only_where_the_system_was_told_it(tmp_path, endpoint, cache):
+    numbers = iter(range(1000))
+    endpoint.usual = lambda body: (200, encode_answer(png(next(numbers))))
+    table = generated(write_spec(tmp_path, api(endpoint, "A", send_seed="false")), cache).generations
+    assert len(table) == 12
+    assert table["seed"].isna().all()
+    assert list(table["number"]) == [1, 2, 3] * 4
+
+
 def test_systems_get_the_same_seeds_and_a_rerun_asks_nothing(spec, endpoint, cache, capsys):
     audit = generated(spec, cache)
     assert len(audit) == 24

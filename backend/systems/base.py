@@ -53,6 +53,11 @@ class System(ABC):
         self.spec = spec
         self.options = spec.options
 
+    @property
+    def seeded(self) -> bool:
+        """Whether the system is told the seed; the audit records none where it is not."""
+        return True
+
     @abstractmethod
     def check(self) -> str:
         """Find out, cheaply and without making an image, whether the system can be used.

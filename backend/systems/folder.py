@@ -28,6 +28,10 @@ class Folder(System):
         super().__init__(spec)
         self._items: dict[tuple[str, ...], list[Item]] | None = None
 
+    @property
+    def seeded(self) -> bool:
+        return False
+
     def check(self) -> str:
         """Read the folder's names and tables. Images of other systems in it are passed over."""
         path = find(self.options["path"], self.spec.folder)

@@ -44,6 +44,10 @@ class ImagesAPI(WebSystem):
         self._clients: dict[bool, Any] = {}
         self._lock = threading.Lock()
 
+    @property
+    def seeded(self) -> bool:
+        return self.options["send_seed"]
+
     def check(self) -> str:
         """Try the address and the key by listing models. No answer holds the weights, so none are told apart."""
         try:
