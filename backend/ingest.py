@@ -80,7 +80,7 @@ def ingest(
         progress()
         report.read += 1
         if isinstance(ready, LeftOut):
-            report.read -= ready.outcome != "left out"
+            report.read -= ready.outcome == "noted"
             report.add(ready.name, ready.reason, ready.outcome)
             continue
         item, earlier = ready.item, writer.known.get(ready.id)

@@ -15,7 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 
 SUBSETS = ("professions", "identities", "neutral")
-AXES = ("gender", "ethnicity")
+AXES = ("gender", "ethnicity", "tone")
+"""What identity prompts vary. Tone is a skin tone by its Unicode name; it is never mapped to an ethnicity."""
 UNSPECIFIED = "unspecified"
 
 FIELDS = ("system", "profession", "prompt", "adjective", "action", *AXES, "seed", "number", "subset")
@@ -61,6 +62,7 @@ COLUMN_NAMES = {
     "occupation": "profession",
     "job": "profession",
     "ethnic": "ethnicity",
+    "skin_tone": "tone",
 }
 """Names that published data sets give to our columns. `--map COLUMN=FIELD` goes before this table."""
 
@@ -72,6 +74,7 @@ LONGEST = {
     "adjective": 200,
     "gender": 200,
     "ethnicity": 200,
+    "tone": 200,
     "prompt": 10_000,
 }
 
@@ -98,7 +101,8 @@ class Item:
 class LeftOut:
     """One thing that a source names and that is not imported, and why, in a sentence with its remedy.
 
-    With outcome "noted" it is only said: everything it speaks of is imported.
+    With outcome "noted" it is only said: everything it speaks of is imported. "filtered" and "failed" are requests to
+    a system that gave no image: refused by its safety filter, or gone wrong.
     """
 
     name: str
@@ -206,7 +210,7 @@ def regular(raw: Mapping[str, object]) -> tuple[dict[str, str], tuple[str, ...]]
     values["subset"] = subset_of(values)
     if not values["subset"]:
         raise ValueError(
-            "nothing says what the prompt asked for; give a profession, a gender or ethnicity phrase, or a subset"
+            "nothing says what the prompt asked for; give a profession, a gender, ethnicity or tone phrase, or a subset"
         )
     if values["subset"] not in SUBSETS:
         raise ValueError(f"subset {values['subset'][:40]!r} is unknown; use one of {', '.join(SUBSETS)}")
@@ -215,7 +219,9 @@ def regular(raw: Mapping[str, object]) -> tuple[dict[str, str], tuple[str, ...]]
     return values, tuple(notes)
 
 
-KEY = ("subset", "system", "profession", "adjective", "action", "prompt", *AXES)
+KEY = ("subset", "system", "profession", "adjective", "action", "prompt", "gender", "ethnicity")
+LATER_AXES = AXES[2:]
+"""Axes that ids hold only where they are specified: the ids of audits from before them stay as they were."""
 
 
 def generation_id(sha256: str, values: Mapping[str, str]) -> str:
@@ -224,5 +230,7 @@ def generation_id(sha256: str, values: Mapping[str, str]) -> str:
     The same bytes for the same request are one generation; the same bytes for another request (a safety filter's
     black square, say) are another.
     """
-    key = "\x1f".join([sha256, *(values.get(column, "") for column in KEY)])
+    parts = [sha256, *(values.get(column, "") for column in KEY)]
+    parts += [f"{axis}={values[axis]}" for axis in LATER_AXES if values.get(axis, UNSPECIFIED) not in ("", UNSPECIFIED)]
+    key = "\x1f".join(parts)
     return hashlib.sha256(key.encode()).hexdigest()[:16]

@@ -90,12 +90,13 @@ def report_html(audit: Audit) -> str:
         "<tr>" + "".join(f"<td>{escape(value[:300])}</td>" for value in row) + "</tr>"
         for row in report.head(MOST_ROWS).itertuples(index=False)
     )
+    counts = ", ".join(f"{number:,} {escape(word)}" for word, number in report["outcome"].value_counts().items())
     more = f" The first {MOST_ROWS} are shown." if len(report) > MOST_ROWS else ""
     link = f"csv/{SLUG}?{escape(address(SLUG, audit=audit.name))}"
     heads = "".join(f"<th scope=col>{name}</th>" for name in ("Source", "Item", "Outcome", "Reason"))
     return (
         f"<h3>Left out or changed: {count(len(report), 'item')}</h3>"
-        f'<p>{more} <a href="{link}" download>Download the report (CSV)</a></p><div class="lk-scroll">'
+        f'<p>{counts}.{more} <a href="{link}" download>Download the report (CSV)</a></p><div class="lk-scroll">'
         f'<table class="lk-words"><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table></div>'
     )
 

@@ -25,6 +25,9 @@ from backend.store import Audit, audit_names
         ["import", "x", "a", "--shard-rows", "-1"],
         ["import", "x", "a", "--max-megapixels", "179"],
         ["import", "x", "a", "--colour"],
+        ["generate", "x"],
+        ["generate", "x", "a", "--limit-per-prompt", "0"],
+        ["generate", "x", "a", "--shard-rows", "many"],
         ["status"],
         ["build", "a", "b"],
     ],
@@ -36,7 +39,7 @@ def test_wrong_arguments_exit_2(arguments, capsys):
     assert "usage: python -m backend" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [(), ("import",), ("build",), ("status",)])
+@pytest.mark.parametrize("command", [(), ("import",), ("generate",), ("build",), ("status",)])
 def test_help(command, capsys):
     with pytest.raises(SystemExit) as left:
         main([*command, "--help"])

@@ -1,6 +1,7 @@
 """Names and numbers from outside, made regular."""
 
 import doctest
+import hashlib
 
 import pytest
 
@@ -127,6 +128,21 @@ def test_an_id_is_content_and_request_but_not_number_or_seed():
     assert generation_id("ac", base) != name
     assert generation_id("ab", {**base, "profession": "welder"}) != name
     assert generation_id("ab", {**base, "system": "Snurse", "profession": ""}) != name
+
+
+def test_a_tone_is_an_axis_of_its_own():
+    values = regular({"system": "S", "tone": "dark"})[0]
+    assert (values["subset"], values["tone"], values["ethnicity"]) == ("identities", "dark", "unspecified")
+    assert generation_id("ab", values) != generation_id("ab", {**values, "tone": "unspecified"})
+    assert generation_id("ab", values) != generation_id("ab", {**values, "tone": "", "ethnicity": "dark"})
+
+
+def test_the_ids_of_audits_without_tones_are_those_of_before():
+    values = regular({"system": "S", "profession": "nurse"})[0]
+    key = "ab professions S nurse    unspecified unspecified".replace(" ", "\x1f")
+    assert generation_id("ab", values) == hashlib.sha256(key.encode()).hexdigest()[:16] == "69c5d73fcb49d2ed"
+    old = {name: value for name, value in values.items() if name != "tone"}
+    assert generation_id("ab", old) == generation_id("ab", values)
 
 
 def test_columns_are_assigned_once_and_map_goes_first():

@@ -19,6 +19,16 @@ ROOMS = {
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
     "backend.store": {"backend.records", "pyarrow", "filelock"},
+    "backend.spec": {"backend.records"},
+    "backend.prompts": {"backend.records", "backend.spec"},
+    "backend.systems": {
+        *("backend.records", "backend.spec", "backend.prompts", "backend.pictures", "backend.importers"),
+        *("PIL", "torch", "transformers", "diffusers", "httpx", "huggingface_hub"),
+    },
+    "backend.generate": {
+        *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.ingest", "backend.store"),
+    },
+    "backend.plan": {"backend.records", "backend.spec", "backend.generate", "backend.store"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
@@ -27,9 +37,9 @@ ROOMS = {
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
-PACKAGES = ("backend.importers", "backend.metrics", "backend.store")
+PACKAGES = ("backend.importers", "backend.metrics", "backend.store", "backend.systems")
 ALWAYS = {"numpy", "pandas"}
-LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "yaml"}
+LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
 FILES = {
     "open",
     "read_text",
@@ -131,6 +141,11 @@ def test_every_module_keeps_to_its_room(module):
         ("backend.novelty", ""),
         ("backend.novelty.part", ""),
         ("backend.records", "import PIL"),
+        ("backend.spec", "from backend.systems import KEYS"),
+        ("backend.prompts", "from backend.store import Audit"),
+        ("backend.systems.pipeline", "import torch"),
+        ("backend.systems.web", "from backend.store import Audit"),
+        ("backend.generate", "def f():\n    import torch"),
         ("backend.records", "import pyarrow"),
         ("backend.records", "from backend import pictures"),
         ("backend.metrics.colour", "from backend.records import Item"),
@@ -177,7 +192,7 @@ for name in sys.argv[2:]:
     importlib.import_module(name)
 ours = [p for p in opened if p.startswith(sys.argv[1]) and "/.venv/" not in p and not p.endswith((".py", ".pyc"))]
 ours = [p for p in ours if "__pycache__" not in p]
-heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "yaml"}
+heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
 print(sorted(heavy & set(sys.modules)), ours)
 """
 

@@ -7,6 +7,6 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.reader import Audit
 from backend.store.stages import StageWriter
-from backend.store.writer import AuditWriter
+from backend.store.writer import AuditWriter, interrupted
 
-__all__ = ["Audit", "AuditWriter", "StageWriter", "StoreError", "audit_folder", "audit_names", "writing"]
+__all__ = ["Audit", "AuditWriter", "StageWriter", "StoreError", "audit_folder", "audit_names", "interrupted", "writing"]

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from backend.records import DTYPES, MIME, SUBSETS
+from backend.records import DTYPES, LATER_AXES, MIME, SUBSETS
 
 GENERATIONS = "generations.parquet"
 REPORT = "import_report.parquet"
@@ -51,6 +52,10 @@ def _plain(value: Any) -> bool:
     return value is None or isinstance(value, str | bool | float) or (type(value) is int and abs(value) <= MOST)
 
 
+def _setting(value: Any) -> bool:
+    return isinstance(value, str | bool) or (type(value) in (int, float) and abs(value) <= MOST)
+
+
 def _list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(fits(entry) for entry in value)
 
@@ -70,6 +75,22 @@ _MANIFEST = {
 }
 _COUNTS = dict.fromkeys(("read", "added", "already", "left_out"), _whole)
 _SOURCE = {"label": _text, "when": _text, **_COUNTS, "seconds": _number}
+_GENERATED = {
+    "settings": _dict_of(lambda value: _setting(value) or _dict_of(_setting)(value)),
+    "weights": _text,
+    "versions": _dict_of(_text),
+    "fingerprint": lambda value: _text(value) and re.fullmatch("[0-9a-f]{8}", value) is not None,
+    "images": _whole,
+    "seconds": _number,
+}
+"""What `generate` did with one system, by its name."""
+_SOURCE_MORE = {
+    "place": _text,
+    "title": _text,
+    "seed": _whole,
+    "generated": _dict_of(lambda value: isinstance(value, dict) and not _entry(value, _GENERATED, "")),
+}
+"""What a source can have beside; the last three are those of a spec."""
 _FILE_ENTRY = {"bytes": _whole, "sha256": _sha256}
 _SHARD = {**_FILE_ENTRY, **dict.fromkeys(("rows", "image_bytes", "thumbnail_bytes"), _whole)}
 _STAGE_ENTRY = {
@@ -82,15 +103,22 @@ _STAGE_ENTRY = {
 }
 
 
-def _entry(value: Mapping[str, Any], shape: Mapping[str, Callable[[Any], bool]], where: str, more: str = "") -> str:
-    """What is wrong with one object: a key that lacks, that is of another kind, or that nothing here knows."""
-    for key, fits in shape.items():
-        if key not in value:
-            return f"{where} has no {key!r}"
-        if not fits(value[key]):
+_Shape = Mapping[str, Callable[[Any], bool]]
+
+
+def _entry(value: Mapping[str, Any], shape: _Shape, where: str, more: _Shape = MappingProxyType({})) -> str:
+    """What is wrong with one object: a key that lacks, that is of another kind, or that nothing here knows. It can
+    have the keys of `more`."""
+    lacking = [key for key in shape if key not in value]
+    if lacking:
+        return f"{where} has no {lacking[0]!r}"
+    known = {**more, **shape}
+    for key, entry in value.items():
+        if key not in known:
+            return f"{where} has an unknown entry {key[:40]!r}"
+        if not known[key](entry):
             return f"{where} has a {key!r} of the wrong kind"
-    unknown = [key for key in value if key not in shape and not (key == more and _text(value[key]))]
-    return f"{where} has an unknown entry {unknown[0][:40]!r}" if unknown else ""
+    return ""
 
 
 def manifest_problem(manifest: Mapping[str, Any]) -> str:
@@ -102,7 +130,7 @@ def manifest_problem(manifest: Mapping[str, Any]) -> str:
     found = [_name(name) for name in files]
     found += [_entry(entry, _FILE_ENTRY, f"the file {name[:80]!r}") for name, entry in files.items()]
     found += [_shard(number, name, entry) for number, (name, entry) in enumerate(shards.items())]
-    found += [_entry(entry, _SOURCE, "a source", more="place") for entry in manifest["sources"]]
+    found += [_entry(entry, _SOURCE, "a source", more=_SOURCE_MORE) for entry in manifest["sources"]]
     found += [_stage(name, entry, files) for name, entry in manifest["stages"].items()]
     found += [f"it does not list {name}" for name in (GENERATIONS, REPORT) if name not in files]
     found += [] if shards else ["it has no images"]
@@ -149,10 +177,11 @@ def arrow_type(column: str) -> pa.DataType:
 
 
 def generations_columns(schema: pa.Schema) -> str:
-    """What is wrong with the columns of generations.parquet, before any of it is read."""
+    """What is wrong with the columns of generations.parquet, before any of it is read. An audit from before an axis
+    has no column for it."""
     if len(set(schema.names)) != len(schema.names):
         return "it names a column twice"
-    lacking = [name for name in DTYPES if name not in schema.names]
+    lacking = [name for name in DTYPES if name not in schema.names and name not in LATER_AXES]
     if lacking:
         return f"it has no column {lacking[0]!r}"
     for name in schema.names:

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.records import AXES, MIME, UNSPECIFIED
+from backend.records import AXES, LATER_AXES, MIME, UNSPECIFIED
 from backend.store.checks import (
     GENERATIONS,
     REPORT,
@@ -74,6 +74,15 @@ def read_measure(folder: Path, name: str) -> np.ndarray:
     return read_frame(folder / measure_file(name), partial(measure_columns, name))[name].to_numpy(dtype="float64")
 
 
+def with_axes(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a column for every axis: audits from before an axis came say "unspecified" on it."""
+    for axis in LATER_AXES:
+        if axis not in table:
+            values = pd.Categorical.from_codes(np.zeros(len(table), "int8"), [UNSPECIFIED])
+            table.insert(table.columns.get_loc("seed"), axis, values)
+    return table
+
+
 def subjects(table: pd.DataFrame) -> pd.Series:
     """What each row's prompt was about, as people choose it: a profession, identity phrases, or an action."""
     keys = table[["subset", "profession", "action", *AXES]].drop_duplicates()
@@ -129,7 +138,7 @@ class Audit:
         self._shards = list(manifest["shards"])
         self._ends = np.cumsum([entry["rows"] for entry in manifest["shards"].values()])
         path, rows = folder / GENERATIONS, int(self._ends[-1])
-        self.generations = read_frame(path, generations_columns, generations_values, rows)
+        self.generations = with_axes(read_frame(path, generations_columns, generations_values, rows))
         self.generations["subject"] = subjects(self.generations)
         self.report()
         for name, entry in manifest["stages"].items():

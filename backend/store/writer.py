@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.records import AXES, DTYPES, Report
+from backend.records import AXES, DTYPES, LATER_AXES, UNSPECIFIED, Report
 from backend.store.checks import (
     GENERATIONS,
     REPORT,
@@ -37,6 +37,7 @@ from backend.store.files import (
     sync,
     writing,
 )
+from backend.store.journal import Journal
 from backend.store.reader import Audit, read_report
 from backend.store.shards import ShardWriter, dataset_files
 
@@ -44,6 +45,7 @@ SHARD_ROWS = 512
 SHARD_BYTES = 64_000_000
 IMAGES = "images"
 PENDING = "pending"
+JOURNAL = "journal.jsonl"
 SIZES = ("rows", "image_bytes", "thumbnail_bytes")
 
 
@@ -55,11 +57,16 @@ def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
 
 
 def _typed(table: pa.Table) -> pa.Table:
-    """The columns in their order, with "" for text that a row does not have."""
+    """The columns in their order, with "" for text that a row does not have, and "unspecified" on an axis."""
+    for axis in LATER_AXES:
+        if axis not in table.column_names:  # an audit from before the axis
+            table = table.append_column(axis, pa.nulls(len(table), pa.string()))
     names = [*DTYPES, *sorted(name for name in table.column_names if name not in DTYPES)]
-    columns = [table.column(name) for name in names]
-    filled = [c.fill_null("") if pa.types.is_string(c.type) else c for c in columns]
-    return pa.table(dict(zip(names, filled, strict=True)))
+    columns = {name: table.column(name) for name in names}
+    for name, column in columns.items():
+        if pa.types.is_string(column.type):
+            columns[name] = column.fill_null(UNSPECIFIED if name in AXES else "")
+    return pa.table(columns)
 
 
 def _numbered(table: pa.Table) -> pa.Table:
@@ -93,12 +100,19 @@ def _read_part(path: Path) -> tuple[dict[str, str], pd.DataFrame] | None:
     return notes, table.select(["id", "source", "animated"]).replace_schema_metadata().to_pandas()
 
 
+def interrupted(cache: Path, name: str, source: str) -> list[str]:
+    """The names of the items that an interrupted run of a source has finished; nothing is changed."""
+    parts = [_read_part(path) for path in sorted((audit_folder(cache, name) / PENDING).glob("part-*.parquet"))]
+    return [str(item) for part in parts if part and part[0].get("source") == source for item in part[1]["source"]]
+
+
 class AuditWriter:
     """One import into one audit, under its lock.
 
     Use as a context manager: `add` images, then `finish`. Every SHARD_ROWS rows a shard and its rows are safe; after
     a kill the next import of the same source finds them (`resumed`) and goes on. Nothing is part of the audit before
     `finish`. `known` maps the id of every row to the name of its source item; `moving` holds the ids of animations.
+    `journal` keeps, across kills, what became of requests that gave no image.
     """
 
     def __init__(self, cache: Path, name: str, source: str, shard_rows: int = SHARD_ROWS) -> None:
@@ -130,6 +144,7 @@ class AuditWriter:
             (self.folder / PENDING).mkdir(exist_ok=True)
             if self._manifest["shards"]:
                 self._know(Audit(self.folder).generations)
+            self.journal = Journal(self.folder / PENDING / JOURNAL, self.source)
             self._resume()
             self._exit = stack.pop_all()
         return self
@@ -185,7 +200,7 @@ class AuditWriter:
             self._parts.append(self._part())
             self._new[f"{IMAGES}/{self._path().name}"] = {**sizes, **describe(self._path())}
         for path in (self.folder / PENDING).iterdir():
-            if path not in self._parts:
+            if path not in self._parts and path != self.journal.path:
                 part = _read_part(path) if path.suffix == ".parquet" and path.name >= first else None
                 self.discarded += len(part[1]) if part and part[0].get("source") != self.source else 0
                 path.unlink()
@@ -205,6 +220,10 @@ class AuditWriter:
         if self._shard.rows >= self.shard_rows or size >= SHARD_BYTES:
             self._end_shard()
 
+    def flush(self) -> None:
+        """End the shard at hand: everything added so far outlives a stop."""
+        self._end_shard()
+
     def _end_shard(self) -> None:
         if self._shard is None:
             return
@@ -223,8 +242,9 @@ class AuditWriter:
         self._new[f"{IMAGES}/{self._path().name}"] = entry
         self._shard, self._rows = None, []
 
-    def finish(self, label: str, report: Report) -> None:
-        """Make everything added, and the report, part of the audit. `label` names the source in the manifest."""
+    def finish(self, label: str, report: Report, details: Mapping[str, Any] | None = None) -> None:
+        """Make everything added, and the report, part of the audit. `label` names the source in the manifest, and
+        `details` (JSON values) are kept with it."""
         self._end_shard()
         label = self._label(label)
         if not self._new and not self._manifest["shards"]:
@@ -243,6 +263,7 @@ class AuditWriter:
                 "left_out": report.total("left out"),
                 "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._started)),
                 "seconds": round(time.time() - self._started, 1),
+                **(details or {}),
             }
         )
         changed = [GENERATIONS, REPORT]
