@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import time
 from collections.abc import Mapping
@@ -16,15 +15,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.records import AXES, DTYPES, LATER_AXES, UNSPECIFIED, Report
-from backend.store.checks import (
-    GENERATIONS,
-    REPORT,
-    REPORT_COLUMNS,
-    arrow_type,
-    generations_columns,
-    generations_values,
-)
+from backend.records import Report
+from backend.store.checks import GENERATIONS, REPORT, REPORT_COLUMNS
 from backend.store.files import (
     FORMAT,
     LOCK,
@@ -39,71 +31,13 @@ from backend.store.files import (
 )
 from backend.store.journal import Journal
 from backend.store.reader import Audit, read_report
+from backend.store.rows import PENDING, SIZES, numbered, read_part, table_of, typed
 from backend.store.shards import ShardWriter, dataset_files
 
 SHARD_ROWS = 512
 SHARD_BYTES = 64_000_000
 IMAGES = "images"
-PENDING = "pending"
 JOURNAL = "journal.jsonl"
-SIZES = ("rows", "image_bytes", "thumbnail_bytes")
-
-
-def _table(rows: list[Mapping[str, Any]]) -> pa.Table:
-    """Rows as a table with the columns of DTYPES, in order, then label_* and extra_* columns; missing text is ""."""
-    names = sorted({name for row in rows for name in row if name not in DTYPES})
-    columns = {name: [row.get(name) for row in rows] for name in [*DTYPES, *names]}
-    return _typed(pa.table({name: pa.array(values, arrow_type(name)) for name, values in columns.items()}))
-
-
-def _typed(table: pa.Table) -> pa.Table:
-    """The columns in their order, with "" for text that a row does not have, and "unspecified" on an axis."""
-    for axis in LATER_AXES:
-        if axis not in table.column_names:  # an audit from before the axis
-            table = table.append_column(axis, pa.nulls(len(table), pa.string()))
-    names = [*DTYPES, *sorted(name for name in table.column_names if name not in DTYPES)]
-    columns = {name: table.column(name) for name in names}
-    for name, column in columns.items():
-        if pa.types.is_string(column.type):
-            columns[name] = column.fill_null(UNSPECIFIED if name in AXES else "")
-    return pa.table(columns)
-
-
-def _numbered(table: pa.Table) -> pa.Table:
-    """Give rows without a number the next one of their prompt and system, in storage order, from 1."""
-    missing = table.column("number").is_null().to_numpy()
-    if not missing.any():
-        return table
-    keys = ["subset", "system", "profession", "adjective", "action", *AXES]
-    groups = table.select(keys).to_pandas().groupby(keys, sort=False).ngroup()
-    given = pd.Series(table.column("number").fill_null(0).to_numpy())
-    highest = given.groupby(groups).transform("max")
-    order = pd.Series(missing).astype("int64").groupby(groups).cumsum()
-    numbers = given.mask(missing, highest + order)
-    index = table.column_names.index("number")
-    return table.set_column(index, "number", pa.array(numbers, pa.int64()))
-
-
-def _read_part(path: Path) -> tuple[dict[str, str], pd.DataFrame] | None:
-    """What is noted in the rows of a finished shard, and their ids; None where the file is no such thing."""
-    try:
-        table = pq.read_table(path)
-        table.validate(full=True)
-        notes = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-    except (OSError, ValueError, pa.ArrowException):
-        return None
-    sizes = all(re.fullmatch("[0-9]{1,15}", notes.get(name, "")) for name in SIZES)
-    if not sizes or int(notes["rows"]) != len(table):
-        return None
-    if generations_columns(table.schema) or generations_values(table, numbered=False):
-        return None
-    return notes, table.select(["id", "source", "animated"]).replace_schema_metadata().to_pandas()
-
-
-def interrupted(cache: Path, name: str, source: str) -> list[str]:
-    """The names of the items that an interrupted run of a source has finished; nothing is changed."""
-    parts = [_read_part(path) for path in sorted((audit_folder(cache, name) / PENDING).glob("part-*.parquet"))]
-    return [str(item) for part in parts if part and part[0].get("source") == source for item in part[1]["source"]]
 
 
 class AuditWriter:
@@ -188,7 +122,7 @@ class AuditWriter:
         """Take over the finished shards of an interrupted import of the same source; remove everything else."""
         first = self._part().name
         while self._path().is_file():
-            part = _read_part(self._part())
+            part = read_part(self._part())
             if part is None:
                 break
             notes, rows = part
@@ -201,7 +135,7 @@ class AuditWriter:
             self._new[f"{IMAGES}/{self._path().name}"] = {**sizes, **describe(self._path())}
         for path in (self.folder / PENDING).iterdir():
             if path not in self._parts and path != self.journal.path:
-                part = _read_part(path) if path.suffix == ".parquet" and path.name >= first else None
+                part = read_part(path) if path.suffix == ".parquet" and path.name >= first else None
                 self.discarded += len(part[1]) if part and part[0].get("source") != self.source else 0
                 path.unlink()
         kept = {Path(name).name for name in [*self._manifest["shards"], *self._new]}
@@ -233,7 +167,7 @@ class AuditWriter:
         entry = {**sizes, **describe(self._path(NEXT))}
         os.replace(self._path(NEXT), self._path())
         notes = {"source": self.source, "sha256": entry["sha256"], **{k: str(v) for k, v in sizes.items()}}
-        table = _table(self._rows).replace_schema_metadata(notes)
+        table = table_of(self._rows).replace_schema_metadata(notes)
         part = self._part()
         pq.write_table(table, part.with_suffix(NEXT))
         sync(part.with_suffix(NEXT))
@@ -251,7 +185,7 @@ class AuditWriter:
             return  # nothing to show: no audit comes to be
         paths = [self.folder / GENERATIONS] if self._manifest["shards"] else []
         tables = [pq.read_table(path).replace_schema_metadata() for path in [*paths, *self._parts]]
-        table = _numbered(_typed(pa.concat_tables(tables, promote_options="default")))
+        table = numbered(typed(pa.concat_tables(tables, promote_options="default")))
         self._manifest["shards"].update(self._new)
         self._manifest["sources"].append(
             {
