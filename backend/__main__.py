@@ -21,7 +21,7 @@ from backend.importers.columns import parse_map
 from backend.ingest import ingest
 from backend.pictures import MOST_MEGAPIXELS
 from backend.plan import duration, plan
-from backend.records import Report, SourceError, count
+from backend.records import Report, SourceError, clean_text, count
 from backend.spec import Spec, load_spec
 from backend.store import Audit, AuditWriter, StoreError, audit_folder
 from backend.store.writer import SHARD_ROWS
@@ -132,7 +132,8 @@ def print_rows(report: Report, kept: bool) -> None:
     """The first rows of a report."""
     shown = 20 if kept else 200
     for item, outcome, reason in report.rows[:shown]:
-        print(f"  {outcome}: {item if len(item) <= 200 else item[:199] + '…'}: {reason}")
+        name = clean_text(item)  # rows of the report of a stranger's audit are among them
+        print(f"  {clean_text(outcome)}: {name if len(name) <= 200 else name[:199] + '…'}: {clean_text(reason)}")
     if len(report.rows) > shown:
         where = "the audit's import_report.parquet and its About tab list all" if kept else "mend these first"
         print(f"  and {len(report.rows) - shown:,} more; {where}.")
@@ -209,7 +210,7 @@ def print_generated(done: Outcome, name: str) -> None:
         f"{new['failed']:,} failed, {new['left out']:,} left out."
     )
     if done.earlier:
-        words = ", ".join(f"{number:,} {outcome}" for outcome, number in sorted(done.earlier.items()))
+        words = ", ".join(f"{number:,} {clean_text(outcome)}" for outcome, number in sorted(done.earlier.items()))
         print(f"Not asked again, as earlier runs asked in vain: {words}. --retry-failed asks for the failed ones.")
     print_rows(report, done.kept)
     for words in done.stopped.values():

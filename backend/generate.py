@@ -18,7 +18,7 @@ from typing import Any
 
 from backend.ingest import ingest
 from backend.prompts import prompts
-from backend.records import AXES, SUBSETS, Item, LeftOut, Report, regular
+from backend.records import AXES, SUBSETS, Item, LeftOut, Report, clean_text, regular
 from backend.spec import Spec, SpecError, SystemSpec
 from backend.store import Audit, AuditWriter
 from backend.systems import Refused, Request, System, make_system
@@ -240,7 +240,7 @@ def generate(
     systems = [make_system(system) for system in chosen(spec, only)]
     checks = sorted(systems, key=lambda system: system.DOWNLOADS)
     tallies = {system.spec.name: _tally(system) for system in checks}
-    label = f"generate {spec.path.name}"
+    label = f"generate {clean_text(spec.path.name)}"
     report = Report()
     with AuditWriter(cache, name, SOURCE, shard_rows) as writer:
         run = _Run(writer, label, retry)

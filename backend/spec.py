@@ -46,7 +46,7 @@ IMAGE_KEYS = {
 """How images are made; given at the top for all systems, or in one system's table for it alone."""
 _TOP = {
     "title": Key(str, ""),
-    "seed": Key(int, 0, low=0, high=2**62),
+    "seed": Key(int, 0, low=0, high=2**53),  # what a manifest holds
     "size": Key(int, None, low=8, high=8192),
     **IMAGE_KEYS,
     "systems": Key(list),

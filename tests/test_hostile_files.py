@@ -126,7 +126,13 @@ def contents(folder):
 
 
 LINKS = ["images", "measures", "pending", "manifest.json", "manifest.json.next", TABLE, REPORT, SHARD, MEASURE]
-LINKS += [".lock", "generations.parquet.next", "pending/part-00002.parquet", "images/shard-00002.arrow.next"]
+LINKS += [
+    "pending/journal.jsonl",
+    ".lock",
+    "generations.parquet.next",
+    "pending/part-00002.parquet",
+    "images/shard-00002.arrow.next",
+]
 LINKS += ["measures/colourfulness.parts", "measures/colourfulness.parquet.next", "images/shard-00009.arrow"]
 
 

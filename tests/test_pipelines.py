@@ -18,7 +18,6 @@ from backend.store import Audit, audit_names
 from backend.systems import KEYS, Refused, make_system
 from backend.systems.pipeline import SCHEDULERS
 
-pytest.importorskip("diffusers", reason="diffusers is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
 

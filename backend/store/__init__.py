@@ -1,8 +1,8 @@
 """The only room that knows where an audit's files lie.
 
 files.py says how files become whole, shards.py holds images, reader.py has `Audit`, writer.py `AuditWriter`
-(imports, generation), rows.py their tables, journal.py what gave no image, and stages.py `StageWriter` (what is computed
-from an audit).
+(imports, generation), rows.py their tables, journal.py what gave no image, and stages.py `StageWriter` (what is
+computed from an audit).
 """
 
 from backend.store.files import StoreError, audit_folder, audit_names, writing

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 import threading
 import time
 from typing import Any, ClassVar
@@ -17,11 +16,13 @@ from backend.spec import Key
 from backend.systems.base import Answer, Refused, Request, checked
 from backend.systems.web import LARGEST_ANSWER, WEB_KEYS, TryAgainError, WebSystem, read_all
 
+LARGEST_OPTION = 2**53
+"""Beyond it JSON's numbers are not the same for everybody."""
 _OURS = ("model", "prompt", "n", "size", "response_format", "seed")
 
 
-def _finite(value: Any) -> bool:
-    return isinstance(value, str) or math.isfinite(value)
+def _fits(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) <= LARGEST_OPTION)
 
 
 class ImagesAPI(WebSystem):
@@ -59,7 +60,7 @@ class ImagesAPI(WebSystem):
         if address.username or address.password or address.query or address.fragment:
             raise self.error("base_url", "give it without a user, password, ? or #; keys come from key_env")
         for name, value in self.options["options"].items():
-            if name in _OURS or not isinstance(value, str | int | float) or not _finite(value):
+            if name in _OURS or not _fits(value):
                 raise self.error(f"options.{clean_text(name)}", f"give a text or a number, and none of {_OURS}")
         try:
             status, headers, data = self._send("GET", f"{self._base()}/models", LARGEST_ANSWER, ours=True)
