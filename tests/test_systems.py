@@ -47,8 +47,11 @@ def test_a_hub_that_is_out_of_reach(tmp_path, kind, monkeypatch):
     assert "hf_secret" not in words
 
 
+PATIENCE = "backoff = 0.01\nretries = 2\nsize = 64\n"
+
+
 def endpoint_system(endpoint):
-    return HUB.format(kind="hf-inference", model=endpoint.root) + "backoff = 0.01\nretries = 2\nsize = 64\n"
+    return HUB.format(kind="hf-inference", model=endpoint.root) + PATIENCE
 
 
 @pytest.fixture
@@ -59,6 +62,29 @@ def online(monkeypatch):
     from huggingface_hub.utils import _http
 
     monkeypatch.setattr(_http.constants, "HF_HUB_OFFLINE", False)
+
+
+NOBODY = "http://127.0.0.1:1"
+
+
+def test_a_hub_that_does_not_answer(tmp_path, online, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", NOBODY)
+    system, _ = opened(tmp_path, HUB.format(kind="hf-inference", model="nobody/nothing"))
+    with pytest.raises(SpecError, match=r"cannot be had from the Hub: .*ConnectError: .*refused"):
+        system.check()
+
+
+def test_an_inference_endpoint_that_does_not_answer(tmp_path, online):
+    system, requests = opened(tmp_path, HUB.format(kind="hf-inference", model=NOBODY) + PATIENCE)
+    (refused,) = system.generate(requests[:1])
+    assert refused.reason.startswith("no image after 3 requests; the last one: ConnectError")
+
+
+def test_an_inference_endpoint_that_is_too_slow(tmp_path, endpoint, online):
+    endpoint.pause = 0.5
+    system, requests = opened(tmp_path, endpoint_system(endpoint) + "timeout = 0.1\n")
+    (refused,) = system.generate(requests[:1])
+    assert refused.reason.startswith("no image after 3 requests; the last one: InferenceTimeoutError")
 
 
 def test_an_inference_endpoint(tmp_path, endpoint, online):

@@ -29,8 +29,8 @@ class Inference(WebSystem):
 
     def check(self) -> str:
         """Ask the Hub for the model; an endpoint of one's own is asked for its first image only."""
-        import httpx
         from huggingface_hub import HfApi, errors
+        from huggingface_hub.utils import httpx
 
         self.key()
         model = self.options["model"]
@@ -55,8 +55,8 @@ class Inference(WebSystem):
         return self._client
 
     def ask(self, request: Request) -> Answer:
-        import httpx
         from huggingface_hub import errors
+        from huggingface_hub.utils import httpx
 
         options = self.options
         try:

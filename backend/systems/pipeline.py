@@ -100,9 +100,9 @@ class Pipeline(System):
 
     def _download(self, model: str) -> str:
         _quiet()
-        import httpx
         from diffusers import DiffusionPipeline
         from huggingface_hub import errors
+        from huggingface_hub.utils import httpx
 
         options = {key: self.options[key] for key in ("revision", "variant") if self.options[key]}
         try:
