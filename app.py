@@ -143,8 +143,7 @@ def add_routes(app: FastAPI, stores: Mapping[str, Audit]) -> None:
 
 
 def _add_images(app: FastAPI, stores: Mapping[str, Audit]) -> None:
-    async def thumbnail(request: Request) -> Response:
-        # A few kilobytes from the memory map: quicker than handing them to a thread.
+    async def thumbnail(request: Request) -> Response:  # a few kilobytes from the memory map: quicker than by a thread
         store = stores.get(request.path_params["audit"])
         row = store.row_of(request.path_params["generation"]) if store else None
         return MISSING if row is None else Response(store.thumbnail(row), media_type="image/webp", headers=FOREVER)

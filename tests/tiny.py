@@ -52,9 +52,7 @@ def make_pipeline(folder: Path, seed: int = 0, hides: bool = False) -> Path:
         feature_extractor=None,
         requires_safety_checker=False,
     )
-    if hides:
-        pipe = with_checker(pipe)
-    pipe.save_pretrained(folder)
+    (with_checker(pipe) if hides else pipe).save_pretrained(folder)
     return folder
 
 
