@@ -29,6 +29,7 @@ ROOMS = {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.ingest", "backend.store"),
     },
     "backend.plan": {"backend.records", "backend.spec", "backend.generate", "backend.store"},
+    "backend.starter": {"PIL", "torch", "transformers", "diffusers", "tokenizers", "safetensors", "backend.metrics"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
@@ -37,7 +38,7 @@ ROOMS = {
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
-PACKAGES = ("backend.importers", "backend.metrics", "backend.store", "backend.systems")
+PACKAGES = ("backend.importers", "backend.metrics", "backend.starter", "backend.store", "backend.systems")
 ALWAYS = {"numpy", "pandas"}
 LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
 FILES = {
