@@ -35,7 +35,7 @@ TAGLINE = (
 )
 CONTENT_NOTE = (
     '<details class="lk-note"><summary><b>Content note.</b> Generated pictures; some repeat stereotypes and can offend.'
-    "</summary><p>Text-to-image systems made every picture here from a prompt. They show nobody: Likeness says what a "
+    "</summary><p>The pictures came here as the work of text-to-image systems. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
 SESSIONS = 500
@@ -109,8 +109,8 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
             return restore(str(getattr(event, "query", "")))
 
         def first_look(view: View):
-            def look(wanted: str) -> Any:
-                updates = view.open({}) if wanted == "yes" else [gr.skip()] * len(view.outputs)
+            def look(query: str) -> Any:
+                updates = view.open(params_of(str(query))) if query else [gr.skip()] * len(view.outputs)
                 return updates if len(updates) > 1 else updates[0]  # one output takes a value, not a list
 
             return look

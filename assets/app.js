@@ -50,15 +50,16 @@
       settle();
       openFromAddress();
     },
-    // Called as a tab is shown: "yes" where its view has still to be drawn. The page's own start shows the first tab
+    // Called as a tab is shown: the address whose view has still to be drawn, or "". The page's own start shows the first tab
     // before the address is read; steps through the history restore a tab that the address names already.
     tab: (slug, first) => {
       firstTab = first;
-      if (!started || tabOf() === slug) return "no";
-      setAddress(lastOf[slug] || "tab=" + slug, false);
+      if (!started || tabOf() === slug) return "";
+      const audit = parameters().get("audit");
+      setAddress(lastOf[slug] || "tab=" + slug + (audit ? "&audit=" + encodeURIComponent(audit) : ""), false);
       const before = opened[slug];
       opened[slug] = true;
-      return before ? "no" : "yes";
+      return before ? "" : location.search;
     },
   };
 

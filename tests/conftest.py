@@ -6,7 +6,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from endpoint import Endpoint
 from samples import portrait_rows, write_csv
+from specs import api, write_spec
+from strangers import make_model
 
 HOME = pytest.StashKey[str]()
 
@@ -41,3 +44,29 @@ def source(tmp_path) -> Path:
     folder = tmp_path / "source"
     write_csv(folder, portrait_rows(folder, systems=("A", "B"), professions=("nurse", "welder"), each=3))
     return folder
+
+
+@pytest.fixture
+def endpoint():
+    server = Endpoint()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def spec(tmp_path, endpoint):
+    """Two systems behind the stub, two professions, two adjectives, three images each: 24 requests."""
+    return write_spec(tmp_path, api(endpoint, "A") + api(endpoint, "B", batch="3"))
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    """A well made audit."""
+    return make_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def folder(model, cache):
+    """A copy of that audit, to be changed."""
+    shutil.copytree(model, cache / "a")
+    return cache / "a"

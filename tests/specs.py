@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from samples import write
+from samples import likeness, write
+
+from backend.store import Audit, audit_names
 
 SYSTEM = '[[systems]]\nname = "{name}"\nkind = "openai-images"\nmodel = "m"\n'
 PROMPTS = """
@@ -25,3 +27,9 @@ def api(endpoint, name="api", **keys) -> str:
     """A system behind the stub: its table. Keys are given as TOML values ("true", "'text'", "3")."""
     values = {"base_url": f"'{endpoint.root}/v1'", "send_seed": "true", "backoff": "0.01", "retries": "3", **keys}
     return f"{SYSTEM.format(name=name)}" + "".join(f"{key} = {value}\n" for key, value in values.items())
+
+
+def generated(spec: Path, cache: Path, *options: object, status: int = 0, name: str = "a") -> Audit | None:
+    """Run `generate`, which must end with `status`; the audit, or None where there is none."""
+    assert likeness("generate", spec, name, *options, cache=cache) == status
+    return Audit.open(cache, name) if audit_names(cache) else None

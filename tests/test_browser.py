@@ -253,6 +253,8 @@ def test_another_audit_is_one_choice_away(open_page, served):
     choose(page, "lk-audit", "twin")
     expect(page).to_have_url(re.compile("audit=twin"))
     expect(page.locator("#lk-grid-1 img").first).to_have_attribute("src", re.compile("image/twin/"))
+    page.get_by_role("tab", name="About").click()
+    expect(page.get_by_text("Loaded: twin, 150 images")).to_be_visible()
 
 
 def test_two_visitors_do_not_see_each_other(open_page, served):

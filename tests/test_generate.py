@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from endpoint import Endpoint
 from samples import encode, imported, likeness, noise, outcomes, png, process, state, write
-from specs import PROMPTS, api, write_spec
+from specs import PROMPTS, api, generated, write_spec
 
 from backend.generate import split_name
-from backend.store import Audit, audit_names
+from backend.store import Audit
 
 SECRET = "sk-secret-0123456789"
 IDENTITIES = """
@@ -18,24 +17,6 @@ gender = ["woman", "person"]
 tone = ["light", "dark"]
 images = 2
 """
-
-
-@pytest.fixture
-def endpoint():
-    server = Endpoint()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def spec(tmp_path, endpoint):
-    """Two systems behind the stub, two professions, two adjectives, three images each: 24 requests."""
-    return write_spec(tmp_path, api(endpoint, "A") + api(endpoint, "B", batch="3"))
-
-
-def generated(spec, cache, *options, status=0, name="a"):
-    assert likeness("generate", spec, name, *options, cache=cache) == status
-    return Audit.open(cache, name) if audit_names(cache) else None
 
 
 def test_an_audit_holds_what_the_spec_asks_for(tmp_path, endpoint, cache, capsys):

@@ -5,32 +5,12 @@ from __future__ import annotations
 import signal
 import time
 
-import pytest
-from endpoint import Endpoint
 from samples import likeness, outcomes, process, state
-from specs import api, write_spec
+from specs import api, generated, write_spec
 
 from backend.ingest import AHEAD
 from backend.store import Audit, audit_names
 from backend.store.journal import Journal
-
-
-@pytest.fixture
-def endpoint():
-    server = Endpoint()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def spec(tmp_path, endpoint):
-    """Two systems behind the stub, two professions, two adjectives, three images each: 24 requests."""
-    return write_spec(tmp_path, api(endpoint, "A") + api(endpoint, "B", batch="3"))
-
-
-def generated(spec, cache, *options, status=0, name="a"):
-    assert likeness("generate", spec, name, *options, cache=cache) == status
-    return Audit.open(cache, name) if audit_names(cache) else None
 
 
 def wait_for(condition):

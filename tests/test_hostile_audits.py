@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 import pandas as pd
 import pyarrow as pa
@@ -10,24 +9,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from samples import grown, likeness, portrait_rows, write_csv
-from strangers import MEASURE, REPORT, SHARD, TABLE, make_model, refused, seal, used
+from strangers import MEASURE, REPORT, SHARD, TABLE, refused, seal, used
 
 from backend.store import Audit, StoreError
 from backend.store import files as store_files
 from backend.store.checks import REPORT_COLUMNS
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A well made audit."""
-    return make_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture
-def folder(model, cache):
-    """A copy of that audit, to be changed."""
-    shutil.copytree(model, cache / "a")
-    return cache / "a"
 
 
 def test_the_model_is_well(folder):

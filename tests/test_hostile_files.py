@@ -10,24 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from samples import imported, likeness, outcomes, png, portrait_rows, write, write_csv, write_table
-from strangers import MEASURE, REPORT, SHARD, TABLE, make_model, refused, seal
+from strangers import MEASURE, REPORT, SHARD, TABLE, refused, seal
 
 from backend.build import STAGES, build
 from backend.store import Audit, StoreError
 from backend.store.shards import SCHEMA
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    """A well made audit."""
-    return make_model(tmp_path_factory.mktemp("model"))
-
-
-@pytest.fixture
-def folder(model, cache):
-    """A copy of that audit, to be changed."""
-    shutil.copytree(model, cache / "a")
-    return cache / "a"
 
 
 def shard_of(folder, batch, **options):

@@ -8,7 +8,6 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from endpoint import Endpoint
 from PIL import Image
 from samples import encode, png
 from specs import PROMPTS, api, write_spec
@@ -20,13 +19,6 @@ from backend.systems import KEYS, Refused, make_system
 from backend.systems.web import retry_after
 
 SECRET = "sk-secret-0123456789"
-
-
-@pytest.fixture
-def endpoint():
-    server = Endpoint()
-    yield server
-    server.close()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 
 import pytest
-from endpoint import Endpoint
 from PIL import Image
 from samples import encode, noise, png, write, write_csv
 from specs import PROMPTS, write_spec
@@ -13,13 +12,6 @@ from specs import PROMPTS, write_spec
 from backend.generate import requests_of
 from backend.spec import SpecError, load_spec
 from backend.systems import KEYS, Refused, make_system
-
-
-@pytest.fixture
-def endpoint():
-    server = Endpoint()
-    yield server
-    server.close()
 
 
 def opened(folder, system, prompts=PROMPTS):

@@ -139,13 +139,9 @@ def train_captioner(studio: Studio, vae, latents, blip, work: Path, scale: float
 
 def save_captioner(model, tokenizer, folder: Path) -> None:
     """Model, image processor and tokenizer, loadable with no code of ours."""
-    import torch
+    from backend.starter.diffusion import save_half
 
-    from backend.starter.diffusion import declare_float32
-
-    model.to(torch.float16).save_pretrained(folder)
-    model.to(torch.float32)
-    declare_float32(folder / "config.json")
+    save_half(model, folder)
     new_image_processor().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 

@@ -148,6 +148,15 @@ def save_pipeline(vae, encoder, unet, work: Path, folder: Path) -> None:
     declare_float32(folder / "text_encoder" / "config.json")
 
 
+def save_half(model, folder: Path) -> None:
+    """A transformers model in half precision, which loads as float32; the model itself stays in float32."""
+    import torch
+
+    model.to(torch.float16).save_pretrained(folder)
+    model.to(torch.float32)
+    declare_float32(folder / "config.json")
+
+
 def declare_float32(config: Path) -> None:
     """Let transformers, which follows the file's type, compute half-precision weights in float32 as diffusers does."""
     import json

@@ -152,13 +152,9 @@ def train_vqa(studio: Studio, vae, latents, work: Path, scale: float = 1.0):
 
 def save_vqa(model, tokenizer, folder: Path) -> None:
     """The model and its processor in half precision, loadable with no code of ours."""
-    import torch
+    from backend.starter.diffusion import save_half
 
-    from backend.starter.diffusion import declare_float32
-
-    model.to(torch.float16).save_pretrained(folder)
-    model.to(torch.float32)
-    declare_float32(folder / "config.json")
+    save_half(model, folder)
     new_processor(tokenizer).save_pretrained(folder)
 
 
