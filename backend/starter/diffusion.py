@@ -8,10 +8,10 @@ import numpy as np
 
 from backend.starter.captions import BASE_MIX, TUNING_MIX, draw_pair, known_words
 from backend.starter.tokenizers import MAX_TOKENS, clip_tokenizer
-from backend.starter.training import Run
+from backend.starter.training import Run, half_precision
 from backend.starter.words import COMBOS, SYSTEMS
 
-BASE_STEPS, TUNING_STEPS, BATCH = 1400, 300, 64
+BASE_STEPS, TUNING_STEPS, BATCH = 2000, 300, 64
 WIDTH = 128
 PLACES = {combo: place for place, combo in enumerate(COMBOS)}
 
@@ -25,11 +25,11 @@ def new_unet():
         in_channels=8,
         out_channels=8,
         layers_per_block=1,
-        block_out_channels=(48, 96, 136),
+        block_out_channels=(64, 96, 144),
         down_block_types=("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
         up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
         cross_attention_dim=WIDTH,
-        attention_head_dim=8,
+        attention_head_dim=4,
         norm_num_groups=8,
     )
 
@@ -90,8 +90,9 @@ def diffusion_loss(unet, encoder, tokenizer, latents, system: str, mix: tuple[fl
         noisy = scheduler.add_noise(clean, noise, times).to(memory_format=torch.channels_last)
         wanted = scheduler.get_velocity(clean, noise, times)
         states = encoder(tokens(tokenizer, [text for text, _ in pairs])).last_hidden_state
-        made = unet(noisy, times, states).sample
-        return (made - wanted).square().mean()
+        with half_precision():
+            made = unet(noisy, times, states).sample
+        return (made.float() - wanted).square().mean()
 
     return loss
 

@@ -11,7 +11,8 @@ from backend.starter.training import Run, half_precision, rng_for, save_atomical
 from backend.starter.words import COMBOS
 
 STEPS, SMALL_PART, SMALL_BATCH, BATCH, VARIANTS = 2300, 0.45, 8, 4, 14
-NUMBER, POLISH_NUMBER, POLISH_STEPS = 1, 2, 200
+SHARP_STEPS, SHARP_BATCH = 2200, 8
+NUMBER, POLISH_NUMBER, POLISH_STEPS, SHARP_NUMBER = 1, 2, 200, 7
 
 
 def new_vae():
@@ -39,18 +40,13 @@ def picture_loss(made, wanted):
     return difference.abs().mean() + 2 * difference.square().mean() + across + down
 
 
-def train_vae(studio: Studio, work: Path, scale: float = 1.0):
-    """Train it on whole pictures, first on small ones; the trained autoencoder, latents not yet normalised."""
+def autoencoder_loss(vae, studio: Studio, batch: int, small_batch: int = 0, small_until: int = 0):
+    """The loss of one batch of whole pictures as a function of (step, rng); at half the size before `small_until`."""
     import torch
 
-    steps = max(2, int(STEPS * scale))
-
-    torch.manual_seed(NUMBER)
-    vae = new_vae().to(memory_format=torch.channels_last)
-
     def loss(step: int, rng: np.random.Generator):
-        small = step < SMALL_PART * steps
-        chosen = rng.choice(len(COMBOS), SMALL_BATCH if small else BATCH, replace=False)
+        small = step < small_until
+        chosen = rng.choice(len(COMBOS), small_batch if small else batch, replace=False)
         pictures = [studio.render(draw_scene(rng, COMBOS[i])) for i in chosen]
         wanted = torch.from_numpy(as_model_input(pictures))
         if small:
@@ -64,7 +60,20 @@ def train_vae(studio: Studio, work: Path, scale: float = 1.0):
         spread = 0.5 * (mean.square() + logvar.exp() - 1 - logvar).mean()
         return picture_loss(made.float(), wanted) + 2e-4 * spread
 
-    return Run("vae", NUMBER, {"vae": vae}, steps, 1.3e-3, loss, work).train()["vae"]
+    return loss
+
+
+def train_vae(studio: Studio, work: Path, scale: float = 1.0):
+    """Train it on whole pictures, first on small ones, then in larger batches; latents not yet normalised."""
+    import torch
+
+    steps, sharp_steps = max(2, int(STEPS * scale)), max(2, int(SHARP_STEPS * scale))
+    torch.manual_seed(NUMBER)
+    vae = new_vae().to(memory_format=torch.channels_last)
+    first = autoencoder_loss(vae, studio, BATCH, SMALL_BATCH, int(SMALL_PART * steps))
+    vae = Run("vae", NUMBER, {"vae": vae}, steps, 1.3e-3, first, work).train()["vae"].train()
+    second = autoencoder_loss(vae, studio, SHARP_BATCH)
+    return Run("vae-sharp", SHARP_NUMBER, {"vae": vae}, sharp_steps, 1.2e-3, second, work).train()["vae"]
 
 
 def polish_decoder(vae, latents, studio: Studio, work: Path, scale: float = 1.0):
