@@ -23,7 +23,7 @@ from backend.store import Audit, StoreError, audit_names
 from explorers import EXPLORERS
 from explorers._grid import detail
 from explorers._guard import Guard
-from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape
+from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html
 
 HERE = Path(__file__).parent
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
@@ -62,7 +62,7 @@ def header_html(stores: Mapping[str, Audit], problems: list[str]) -> str:
     loaded = "".join(
         f"<li><b>{escape(audit.name)}</b>: {count(len(audit), 'image')}, "
         f"{count(audit.generations['system'].nunique(), 'system')}, "
-        f"{count(audit.generations['subject'].nunique(), 'prompt subject')}</li>"
+        f"{count(audit.generations['subject'].nunique(), 'prompt subject')}{note_html(audit)}</li>"
         for audit in stores.values()
     )
     failed = "".join(f'<p class="lk-problem" role="alert">{escape(problem)}</p>' for problem in problems)

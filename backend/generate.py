@@ -256,7 +256,8 @@ def generate(
             writer.flush()
             raise
         earlier = run.close(report)
-        details = {"title": spec.title, "seed": spec.seed, "generated": {s: t.record() for s, t in tallies.items()}}
+        details = {"title": spec.title, "note": spec.note, "seed": spec.seed}
+        details["generated"] = {system: tally.record() for system, tally in tallies.items()}
         writer.finish(label, report, details)
         stopped = {system: tally.stopped for system, tally in tallies.items() if tally.stopped}
         return Outcome(report, writer.kept, earlier, stopped)

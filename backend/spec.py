@@ -18,6 +18,7 @@ from backend.records import AXES, LONGEST, SUBSETS, SourceError, clean_text
 
 ROOT = Path(__file__).parent.parent
 FORMATS = ("png", "jpeg", "webp")
+LONGEST_NOTE = 1000
 _UNSET = object()
 
 
@@ -46,6 +47,7 @@ IMAGE_KEYS = {
 """How images are made; given at the top for all systems, or in one system's table for it alone."""
 _TOP = {
     "title": Key(str, ""),
+    "note": Key(str, ""),
     "seed": Key(int, 0, low=0, high=2**53),  # what a manifest holds
     "size": Key(int, None, low=8, high=8192),
     **IMAGE_KEYS,
@@ -102,6 +104,8 @@ class Spec:
 
     path: Path
     title: str
+    note: str
+    """A few sentences for whoever opens the audit: what these systems are."""
     seed: int
     systems: tuple[SystemSpec, ...]
     subsets: tuple[SubsetSpec, ...]
@@ -122,7 +126,8 @@ def load_spec(path: Path, kinds: Mapping[str, Mapping[str, Key]]) -> Spec:
     if not subsets:
         raise SpecError(f"{path}: no prompts: add a table [professions], [identities] or [neutral]")
     systems = tuple(_systems(top, data, path, kinds))
-    return Spec(path, clean_text(top["title"]), top["seed"], systems, subsets)
+    note = _texts([top["note"]], str(path), "note", LONGEST_NOTE)[0]
+    return Spec(path, clean_text(top["title"]), note, top["seed"], systems, subsets)
 
 
 def _fail(where: str, key: str, words: str) -> SpecError:

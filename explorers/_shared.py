@@ -14,8 +14,21 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from backend.records import count
+from backend.store import Audit
 
-__all__ = ["ASSETS", "Params", "View", "address", "count", "csv_chunks", "escape", "first", "labour_force", "percent"]
+__all__ = [
+    "ASSETS",
+    "Params",
+    "View",
+    "address",
+    "count",
+    "csv_chunks",
+    "escape",
+    "first",
+    "labour_force",
+    "note_html",
+    "percent",
+]
 
 Params = Mapping[str, list[str]]
 """The view's part of an address, parsed: each name with its values, as `urllib.parse.parse_qs` gives them."""
@@ -71,6 +84,12 @@ def address(tab: str, **values: object) -> str:
 def percent(share: float, sign: str = " %") -> str:
     """A share (0 to 1) in whole per cent: `percent(0.8234)` is "82 %"; a share that is no number is "no value"."""
     return "no value" if share != share else f"{100 * share:.0f}{sign}"
+
+
+def note_html(audit: Audit) -> str:
+    """What the maker of an audit says about it, where its spec has a note: a paragraph, the newest note alone."""
+    notes = [source["note"] for source in audit.manifest["sources"] if source.get("note")]
+    return f'<p class="lk-about">{escape(notes[-1])}</p>' if notes else ""
 
 
 ASSETS = Path(__file__).parent.parent / "assets"

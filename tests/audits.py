@@ -55,6 +55,6 @@ def make_audit(cache: Path, name: str = "small") -> Audit:
                     Image.new("RGB", (64, 48), tuple(int(c) for c in colour)).save(thumbnail, "WEBP")
                     writer.add(row, buffer.getvalue(), thumbnail.getvalue())
         report.add("bad<i>.png", "the file is empty (0 bytes); export it again")
-        writer.finish("test", report)
+        writer.finish("test", report, {"note": HOSTILE})
     build(cache, name, workers=1)
     return Audit.open(cache, name)

@@ -7,13 +7,14 @@ import io
 import socket
 
 import pytest
-from audits import make_audit
+from audits import HOSTILE, make_audit
 from fastapi import FastAPI
 from PIL import Image
 from starlette.testclient import TestClient
 
 import app
 from backend.store import Audit
+from explorers._shared import escape
 
 
 @pytest.fixture(scope="module")
@@ -127,3 +128,9 @@ def test_a_damaged_audit_does_not_hide_the_others(tmp_path):
     assert len(problems) == 1
     assert "damaged" in problems[0]
     assert "damaged" in app.header_html(stores, problems)
+
+
+def test_the_first_screen_has_what_the_maker_of_an_audit_says_escaped(audit):
+    html = app.header_html({"small": audit}, [])
+    assert escape(HOSTILE) in html
+    assert "<script" not in html

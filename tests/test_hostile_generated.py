@@ -72,6 +72,8 @@ def test_no_value_in_the_record_of_a_run_makes_a_traceback(folder):
     ("place", "value", "words"),
     [
         (("title",), 7, "'title' of the wrong kind"),
+        (("note",), 7, "'note' of the wrong kind"),
+        (("note",), "x" * 1001, "'note' of the wrong kind"),
         (("place",), 7, "'place' of the wrong kind"),
         (("seed",), "7", "'seed' of the wrong kind"),
         (("seed",), True, "'seed' of the wrong kind"),

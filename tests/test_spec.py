@@ -18,9 +18,10 @@ def load(folder, systems=ONE, body=PROMPTS, top=""):
 
 
 def test_a_spec_with_its_defaults(tmp_path):
-    spec = load(tmp_path, top="title = 'T'\nsize = 64\nguidance = 3", systems=f"{ONE}size = 32\nheight = 16\n")
+    top = "title = 'T'\nnote = 'N'\nsize = 64\nguidance = 3"
+    spec = load(tmp_path, top=top, systems=f"{ONE}size = 32\nheight = 16\n")
     (system,) = spec.systems
-    assert (spec.title, spec.seed, system.name, system.kind) == ("T", 7, "A", "openai-images")
+    assert (spec.title, spec.note, spec.seed, system.name, system.kind) == ("T", "N", 7, "A", "openai-images")
     assert [system.options[key] for key in ("width", "height", "guidance", "timeout")] == [32, 32, 3, 180]
     assert system.options["base_url"] == "https://api.openai.com/v1"
     assert spec.subsets[0].words == {"profession": ("nurse", "artist"), "adjective": ("", "honest")}
@@ -45,12 +46,13 @@ def test_settings_leave_out_what_does_not_change_images(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("seed = 7", "sed = 7", ["sed: unknown key; did you mean 'seed'? The keys are title, seed"]),
+        ("seed = 7", "sed = 7", ["sed: unknown key; did you mean 'seed'? The keys are title, note, seed"]),
         ("seed = 7", "seed = -1", ["seed: '-1' is not a whole number from 0"]),
         ("seed = 7", "seed = true", ["seed: 'True' is not a whole number"]),
         ("seed = 7", "seed = 7\nguidance = nan", ["guidance: 'nan' is not a number from 0 to 100"]),
         ("seed = 7", "seed = 7\nsteps = 1.5", ["steps: '1.5' is not a whole number from 1 to 1,000"]),
         ("seed = 7", "seed = 7\ntitle = 5", ["title: '5' is not a text"]),
+        ("seed = 7", "seed = 7\nnote = '" + "x" * 1001 + "'", ["note[1]: is 1,001 characters long"]),
         ("seed = 7", "seed = ", ["is no TOML"]),
         ("images = 3", "images = 0", ["professions.images: '0' is not a whole number from 1"]),
         ("images = 3", "images = -2", ["professions.images: '-2'"]),

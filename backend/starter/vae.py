@@ -12,7 +12,7 @@ from backend.starter.words import COMBOS
 
 STEPS, SMALL_PART, SMALL_BATCH, BATCH, VARIANTS = 2300, 0.45, 8, 4, 14
 SHARP_STEPS, SHARP_BATCH = 2200, 8
-NUMBER, POLISH_NUMBER, POLISH_STEPS, SHARP_NUMBER = 1, 2, 200, 7
+NUMBER, POLISH_NUMBER, POLISH_STEPS, SHARP_NUMBER = 1, 2, 400, 7
 
 
 def new_vae():
@@ -86,8 +86,8 @@ def polish_decoder(vae, latents, studio: Studio, work: Path, scale: float = 1.0)
     vae.to(memory_format=torch.channels_last)
 
     def loss(_step: int, rng: np.random.Generator):
-        chosen = rng.choice(len(COMBOS), BATCH, replace=False)
-        variants = rng.integers(latents.shape[1], size=BATCH)
+        chosen = rng.choice(len(COMBOS), SHARP_BATCH, replace=False)
+        variants = rng.integers(latents.shape[1], size=SHARP_BATCH)
         pictures = [cached_picture(studio, place, variant) for place, variant in zip(chosen, variants, strict=True)]
         wanted = torch.from_numpy(as_model_input(pictures)).to(memory_format=torch.channels_last)
         clean = torch.stack([latents[place, variant] for place, variant in zip(chosen, variants, strict=True)])

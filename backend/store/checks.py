@@ -87,10 +87,11 @@ _GENERATED = {
 _SOURCE_MORE = {
     "place": _text,
     "title": _text,
+    "note": lambda value: _text(value) and len(value) <= 1000,
     "seed": _whole,
     "generated": _dict_of(lambda value: isinstance(value, dict) and not _entry(value, _GENERATED, "")),
 }
-"""What a source can have beside; the last three are those of a spec."""
+"""What a source can have beside; the last four are those of a spec."""
 _FILE_ENTRY = {"bytes": _whole, "sha256": _sha256}
 _SHARD = {**_FILE_ENTRY, **dict.fromkeys(("rows", "image_bytes", "thumbnail_bytes"), _whole)}
 _STAGE_ENTRY = {
