@@ -21,7 +21,9 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--work", type=Path, default=Path("cache/starter-work"), metavar="DIR", help="checkpoints")
     top.add_argument("--tarball", type=Path, metavar="FILE", help="the npm package, if it is here already")
     top.add_argument("--steps-scale", type=float, default=1.0, metavar="F", help="multiply every run's steps")
-    top.add_argument("--images", type=int, default=30, metavar="N", help="evaluate: images per profession")
+    top.add_argument(
+        "--audit", type=Path, default=Path("cache/starter"), metavar="DIR", help="evaluate: the starter audit's folder"
+    )
     return top
 
 

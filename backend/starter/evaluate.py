@@ -1,23 +1,18 @@
-"""Figures of the starter: how well the describing models read held-out renders, and what the systems realise."""
+"""How well the starter's describing models read held-out renders, and what they say of "person" portraits."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 
 from backend.metrics.intervals import wilson
-from backend.starter.captions import profession_prompt
-from backend.starter.policy import gender_shares, tone_shares
 from backend.starter.questions import ETHNICITY, GENDER, JOB, NEITHER, PROBE_FORMS, tone_answer
 from backend.starter.scenes import combo_held_out
-from backend.starter.words import NO_TONE, PROFESSIONS, SYSTEMS, TONES, Combo
+from backend.starter.words import NO_TONE, TONES, Combo
 
-STEPS = 20
-GUIDANCES = (2.0,)
 PROBE = PROBE_FORMS[0].format(f"woman, man, {NEITHER}")
 
 
@@ -87,77 +82,13 @@ def caption_rows(captions: list[str], combos: list[Combo]) -> list[dict]:
     return rows + answer_rows("captioner", "gender word", "person, no tone", words)
 
 
-def load_system(folder: Path):
-    """A starter system as any reader of the repository would load it, without its progress bars."""
-    from diffusers import AutoPipelineForText2Image
-
-    pipeline = AutoPipelineForText2Image.from_pretrained(folder)
-    pipeline.set_progress_bar_config(disable=True)
-    return pipeline
-
-
-def generate(pipeline, prompt: str, count: int, guidance: float, first_seed: int = 0, batch: int = 15) -> np.ndarray:
-    """Images for one prompt, (n, 128, 128, 3) bytes; image i has seed first_seed + i."""
-    import torch
-
-    made = []
-    for first in range(0, count, batch):
-        seeds = range(first_seed + first, first_seed + min(first + batch, count))
-        generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        made.append(
-            pipeline(
-                [prompt] * len(seeds),
-                num_inference_steps=STEPS,
-                guidance_scale=guidance,
-                generator=generators,
-                output_type="np",
-            ).images
-        )
-    return (np.concatenate(made) * 255).round().astype(np.uint8)
-
-
-def realised_rows(system: str, profession: str, guidance: float, answers: dict[str, list[str]]) -> list[dict]:
-    """Planted beside realised shares of one system's images of one profession."""
-    key = {"system": system, "profession": profession, "guidance": f"{guidance:.1f}"}
-    gender = dict(zip(("woman", "man"), gender_shares(system, profession), strict=True))
-    tone = dict(zip(TONES, tone_shares(system), strict=True))
-    rows = []
-    for attribute, planted, question in (("gender", gender, GENDER), ("tone", tone, ETHNICITY)):
-        counts = Counter(answers[question])
-        for value, share in planted.items():
-            columns = key | {"attribute": attribute, "value": value, "planted": f"{share:.4f}"}
-            rows.append(share_row(counts[value], len(answers[question]), **columns))
-    hits = sum(answer == profession for answer in answers[JOB])
-    columns = key | {"attribute": "profession", "value": profession, "planted": "1.0000"}
-    return [*rows, share_row(hits, len(answers[JOB]), **columns)]
-
-
-def measure_systems(out: Path, ask: Callable, images: int, work: Path) -> list[dict]:
-    """realised.csv, resumable: a system's rows at one guidance are kept under `work` once measured."""
-    from backend.starter.data import read_rows, write_rows
-
-    rows = []
-    for guidance in GUIDANCES:
-        for system in SYSTEMS:
-            done = work / "realised" / f"{system}-{guidance:.1f}-{images}.csv"
-            if not done.exists():
-                pipeline, part = load_system(out / "systems" / system), []
-                for profession in PROFESSIONS:
-                    pictures = generate(pipeline, profession_prompt(profession), images, guidance)
-                    answers = {question: ask(pictures, question) for question in (GENDER, ETHNICITY, JOB)}
-                    part += realised_rows(system, profession, guidance, answers)
-                write_rows(done, part)
-                print(f"measured {system} at guidance {guidance}", flush=True)
-            rows += read_rows(done)
-    return rows
-
-
 def evaluate_models(arguments: argparse.Namespace, studio) -> None:
-    """Write evaluation.csv and realised.csv from the saved models."""
+    """Write evaluation.csv from the saved models, and realised.csv from the starter audit where there is one."""
     from transformers import AutoTokenizer, BlipForQuestionAnswering, BlipProcessor, VisionEncoderDecoderModel
 
     from backend.starter import captioner, vqa
     from backend.starter.data import write_rows
+    from backend.starter.realised import measure_audit
     from backend.starter.report import write_tables
 
     out = arguments.out
@@ -173,7 +104,9 @@ def evaluate_models(arguments: argparse.Namespace, studio) -> None:
     answers = {question: ask(pictures, question) for question in (GENDER, ETHNICITY, JOB, PROBE)}
     rows = vqa_rows(answers, combos) + caption_rows(captioner.write_captions(describer, words, pictures), combos)
     write_rows(out / "evaluation.csv", rows)
-    for row in rows:
-        print(*row.values(), sep=" | ", flush=True)
-    write_rows(out / "realised.csv", measure_systems(out, ask, arguments.images, arguments.work))
-    write_tables(out)
+    if (arguments.audit / "manifest.json").exists():
+        write_rows(out / "realised.csv", measure_audit(arguments.audit, ask))
+        write_tables(out)
+    else:
+        print(f"There is no audit at {arguments.audit}: after `python -m backend generate assets/specs/starter.toml")
+        print("starter`, say `python -m backend.starter evaluate` again for what the systems realise.")

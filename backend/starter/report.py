@@ -27,13 +27,9 @@ def evaluation_table(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def realised_table(rows: list[dict[str, str]], guidance: str) -> str:
+def realised_table(rows: list[dict[str, str]]) -> str:
     """Planted and realised % women by profession and system, with intervals."""
-    kept = {
-        (row["system"], row["profession"]): row
-        for row in rows
-        if row["attribute"] == "gender" and row["value"] == "woman" and row["guidance"] == guidance
-    }
+    kept = {(row["system"], row["subject"]): row for row in rows if row["value"] == "woman"}
     lines = [f"| profession | {' | '.join(SYSTEMS)} |", "|---|" + "---|" * len(SYSTEMS)]
     for profession in PROFESSIONS:
         cells = []
@@ -46,19 +42,32 @@ def realised_table(rows: list[dict[str, str]], guidance: str) -> str:
 
 
 def recovery_table(rows: list[dict[str, str]]) -> str:
-    """By system and guidance: mean distance from the plan, intervals that hold it, and costumes recognised."""
-    lines = [
-        "| system | guidance | attribute | mean distance, points | intervals that hold the plan | n each |",
-        "|---|---|---|---|---|---|",
-    ]
-    for key in sorted({(row["system"], row["guidance"], row["attribute"]) for row in rows}):
-        some = [row for row in rows if (row["system"], row["guidance"], row["attribute"]) == key]
-        if key[2] == "gender":
+    """By system and attribute: mean shares, mean distance from the plan, and how many intervals hold the plan."""
+    heads = ("system", "attribute", "planted, mean %", "realised, mean %", "mean distance, points")
+    heads += ("intervals that hold the plan", "n each")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    rows = [row for row in rows if row["subject"] in PROFESSIONS]
+    for system, attribute in dict.fromkeys((row["system"], row["attribute"]) for row in rows):
+        some = [row for row in rows if (row["system"], row["attribute"]) == (system, attribute)]
+        if attribute == "gender":
             some = [row for row in some if row["value"] == "woman"]
-        gaps = [abs(float(row["share"]) - float(row["planted"])) for row in some]
+        planted, realised = ([float(row[key]) for row in some] for key in ("planted", "share"))
         held = sum(float(row["low"]) <= float(row["planted"]) <= float(row["high"]) for row in some)
-        mean = f"{100 * sum(gaps) / len(gaps):.1f}"
-        lines.append(f"| {' | '.join(key)} | {mean} | {held} of {len(some)} | {some[0]['n']} |")
+        gaps = [abs(plan - share) for plan, share in zip(planted, realised, strict=True)]
+        means = [f"{100 * sum(values) / len(some):.1f}" for values in (planted, realised, gaps)]
+        named = "% women" if attribute == "gender" else attribute
+        lines.append(f"| {' | '.join((system, named, *means))} | {held} of {len(some)} | {some[0]['n']} |")
+    return "\n".join(lines)
+
+
+def obeyed_table(rows: list[dict[str, str]]) -> str:
+    """How often the answer is the word that an identity prompt held, by word and system."""
+    kept = {(row["system"], row["value"]): row for row in rows if row["subject"] == "identity prompts"}
+    lines = [f"| word in the prompt | {' | '.join(SYSTEMS)} |", "|---|" + "---|" * len(SYSTEMS)]
+    for word in dict.fromkeys(value for _, value in kept):
+        cells = [kept[system, word] for system in SYSTEMS]
+        texts = [f"{percent(c['share'])} % ({percent(c['low'])} to {percent(c['high'])}, n = {c['n']})" for c in cells]
+        lines.append(f"| {word} | {' | '.join(texts)} |")
     return "\n".join(lines)
 
 
@@ -76,8 +85,6 @@ def write_tables(out: Path) -> None:
         return
     realised = read_rows(out / "realised.csv")
     text = fill(readme.read_text(), "evaluation", evaluation_table(read_rows(out / "evaluation.csv")))
-    text = fill(text, "recovery", recovery_table(realised))
-    for guidance in sorted({row["guidance"] for row in realised}):
-        if MARK.format(f"realised {guidance}") in text:
-            text = fill(text, f"realised {guidance}", realised_table(realised, guidance))
+    for name, table in (("recovery", recovery_table), ("realised", realised_table), ("obeyed", obeyed_table)):
+        text = fill(text, name, table(realised))
     readme.write_text(text)
