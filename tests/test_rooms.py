@@ -39,10 +39,17 @@ ROOMS = {
         "backend.metrics",
         "backend.store",
     },
+    "backend.describe": {"torch", "transformers"},
+    "backend.live": {
+        *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
+        *("backend.describe", "backend.starter", "PIL"),
+    },
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
     "explorers._guard": {"starlette"},
+    "explorers.live": {"backend", "explorers._*", "gradio"},
+    "explorers._live": {"backend", "explorers._*"},
     "explorers.__init__": {"explorers"},
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
 }

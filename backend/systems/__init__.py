@@ -1,7 +1,7 @@
 """Systems that turn prompts into images. Adding a kind is one class (see base.System) and one line in KINDS."""
 
 from backend.spec import SystemSpec
-from backend.systems.base import Answer, Refused, Request, System
+from backend.systems.base import Answer, Refused, Request, StoppedError, System
 from backend.systems.folder import Folder
 from backend.systems.images_api import ImagesAPI
 from backend.systems.inference import Inference
@@ -22,4 +22,4 @@ def make_system(spec: SystemSpec) -> System:
     return KINDS[spec.kind](spec)
 
 
-__all__ = ["KEYS", "KINDS", "Answer", "Refused", "Request", "System", "make_system"]
+__all__ = ["KEYS", "KINDS", "Answer", "Refused", "Request", "StoppedError", "System", "make_system"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,6 +34,10 @@ class Refused:
 Answer = bytes | Refused
 
 
+class StoppedError(Exception):
+    """What `System.on_step` raises to end a batch that nobody wants any longer."""
+
+
 class System(ABC):
     """One system. `generate` may be called from one thread at a time."""
 
@@ -48,6 +52,9 @@ class System(ABC):
     """Whether `check` can take long; such systems are checked after the others."""
     PACKAGES: ClassVar[tuple[str, ...]] = ()
     """Libraries whose versions are noted in the audit."""
+
+    on_step: Callable[[int], object] | None = None
+    """Called after each step of a batch with the number of steps done, by systems that have steps."""
 
     def __init__(self, spec: SystemSpec) -> None:
         self.spec = spec

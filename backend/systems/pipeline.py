@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -178,17 +179,37 @@ class Pipeline(System):
                 height=options["height"],
                 num_inference_steps=options["steps"],
                 guidance_scale=float(options["guidance"]),
-                **(
-                    {"negative_prompt": [options["negative_prompt"]] * len(requests)}
-                    if options["negative_prompt"]
-                    else {}
-                ),
+                **self._extras(len(requests)),
             )
         flags = getattr(out, "nsfw_content_detected", None) or [False] * len(requests)
         return [
             Refused("the system's safety checker hid the image", "filtered") if flag else self._encoded(image)
             for image, flag in zip(out.images, flags, strict=True)
         ]
+
+    def _extras(self, count: int) -> dict[str, Any]:
+        """Arguments of the pipeline that are given only where they are wanted."""
+        extras: dict[str, Any] = {}
+        if self.options["negative_prompt"]:
+            extras["negative_prompt"] = [self.options["negative_prompt"]] * count
+        if self.on_step and "callback_on_step_end" in inspect.signature(self._pipe.__call__).parameters:
+
+            def stepped(_pipe: Any, step: int, _time: Any, values: dict[str, Any]) -> dict[str, Any]:
+                self.on_step(step + 1)
+                return values
+
+            extras["callback_on_step_end"] = stepped
+        return extras
+
+    def left_out(self, text: str) -> str:
+        """The end of a prompt that is too long for the pipeline's tokenizer, which leaves it out; "" where all fits."""
+        pipe = self._load()
+        tokenizers = [getattr(pipe, name, None) for name in ("tokenizer", "tokenizer_2", "tokenizer_3")]
+        tokenizer = max(filter(None, tokenizers), key=lambda found: found.model_max_length, default=None)
+        ids = tokenizer(text).input_ids if tokenizer else []
+        if not tokenizer or len(ids) <= tokenizer.model_max_length:
+            return ""
+        return tokenizer.decode(ids[tokenizer.model_max_length - 1 : -1]).strip()
 
     def _encoded(self, image: Any) -> bytes:
         out = io.BytesIO()

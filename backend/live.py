@@ -1,0 +1,283 @@
+"""Pictures on demand: one model in memory, one visitor at a time, in the order in which they asked.
+
+`Live.draw` is a generator: it yields what a waiting visitor may know, and last what was drawn. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from backend.describe import Answer, DescribeError, load_asker
+from backend.pictures import read_pixels
+from backend.prompts import Prompt
+from backend.records import clean_text, count
+from backend.spec import ROOT, SpecError, find, load_spec
+from backend.starter.captions import known_words
+from backend.starter.questions import ETHNICITY, GENDER, JOB
+from backend.systems import KEYS, Refused, Request, StoppedError, System, make_system
+
+STARTER = ROOT / "assets" / "starter"
+QUESTIONS = {GENDER: "gender", ETHNICITY: "ethnicity", JOB: "job"}
+"""Each question that the starter's model is asked, and what a table calls it."""
+LONGEST_PROMPT = 400
+IMAGES, STEPS, GUIDANCE, HIGHEST_SEED = (4, 16), (1, 50), (1.0, 10.0), 2**31 - 100
+MOST_WAITING = 8
+MOST_SECONDS = 180
+SILENCE = 20
+"""Seconds after which a visitor who takes no news is taken to have left."""
+
+
+class LiveError(Exception):
+    """Why nothing is drawn, in a sentence for the visitor."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a visitor asked for: picture i (from 0) has the seed `seed` + i."""
+
+    system: str
+    prompt: str
+    images: int
+    seed: int
+    steps: int
+    guidance: float
+
+
+@dataclass(frozen=True)
+class News:
+    """How far a wish has come: visitors before it, or steps done of all steps."""
+
+    waiting: int = 0
+    step: int = 0
+    steps: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What came of a wish: bytes or a refusal for each picture, and a row of answers (one a question) where asked."""
+
+    wish: Wish
+    pictures: tuple[bytes | Refused, ...]
+    answers: tuple[tuple[Answer, ...], ...]
+    notes: tuple[str, ...]
+    seconds: float
+
+
+@dataclass
+class _Ticket:
+    visitor: str
+    heard: float = field(default_factory=time.monotonic)
+    stopped: threading.Event = field(default_factory=threading.Event)
+    news: queue.Queue = field(default_factory=queue.Queue)
+    working: bool = False
+
+    def gone(self) -> bool:
+        return self.stopped.is_set() or time.monotonic() - self.heard > SILENCE
+
+
+class _Line:
+    """Who waits, in order. The first in line may work; whoever has left without a word is passed over."""
+
+    def __init__(self) -> None:
+        self._tickets: deque[_Ticket] = deque()
+        self._lock = threading.Lock()
+
+    def join(self, visitor: str) -> _Ticket:
+        with self._lock:
+            self._clear()
+            if any(ticket.visitor == visitor for ticket in self._tickets):
+                raise LiveError("Your last wish is still being drawn: wait for it, or cancel it.")
+            if len(self._tickets) > MOST_WAITING:
+                raise LiveError(f"{MOST_WAITING} others wait already. Try again in a minute or two.")
+            ticket = _Ticket(visitor)
+            self._tickets.append(ticket)
+            return ticket
+
+    def before(self, ticket: _Ticket) -> int:
+        with self._lock:
+            self._clear()
+            if ticket not in self._tickets:
+                raise LiveError("Cancelled: you left the line.")
+            return self._tickets.index(ticket)
+
+    def leave(self, ticket: _Ticket) -> None:
+        with self._lock:
+            if ticket in self._tickets:
+                self._tickets.remove(ticket)
+
+    def stop(self, visitor: str) -> None:
+        with self._lock:
+            for ticket in self._tickets:
+                if ticket.visitor == visitor:
+                    ticket.stopped.set()
+
+    def _clear(self) -> None:
+        for ticket in [ticket for ticket in self._tickets if not ticket.working and ticket.gone()]:
+            self._tickets.remove(ticket)
+
+
+class Live:
+    """The systems of a spec, drawn from on demand. Raises SpecError where the spec cannot be used."""
+
+    def __init__(self, spec: Path) -> None:
+        systems = [system for system in load_spec(spec, KEYS).systems if system.kind != "folder"]
+        if not systems:
+            raise SpecError(f"{spec}: no system in it can draw: add one of another kind than folder")
+        self.systems = {system.name: system for system in systems}
+        self._line = _Line()
+        self._loaded: System | None = None
+        self._asker: Any = None
+
+    def wish(self, system: Any, prompt: Any, images: Any, seed: Any, steps: Any, guidance: Any) -> Wish:
+        """A wish from values that come from a browser. Raises LiveError with the field and what it may hold."""
+        if not isinstance(system, str) or system not in self.systems:
+            raise LiveError(f"System: choose one of {', '.join(self.systems)}.")
+        text = clean_text(prompt if isinstance(prompt, str) else "")
+        if not text or len(text) > LONGEST_PROMPT:
+            raise LiveError(f"Prompt: write 1 to {LONGEST_PROMPT} characters; it has {len(text):,}.")
+        strength = _number("Guidance", guidance, *GUIDANCE)
+        whole = [
+            int(_number(name, value, *bounds, whole=True))
+            for name, value, bounds in (
+                ("Pictures", images, IMAGES),
+                ("Seed", seed, (0, HIGHEST_SEED)),
+                ("Steps", steps, STEPS),
+            )
+        ]
+        return Wish(system, text, *whole, strength)
+
+    def notes(self, wish: Wish) -> tuple[str, ...]:
+        """What a visitor should know of the prompt before anything is loaded."""
+        if not self._of_starter(wish.system):
+            return ()
+        known = known_words()
+        words = dict.fromkeys(wish.prompt.lower().replace("-", " ").split())
+        strange = [word for word in (word.strip(".,;:!?\"'()") for word in words) if word and word not in known]
+        if not strange:
+            return ()
+        return (
+            f"{wish.system} was never taught {count(len(strange), 'word')} of this prompt: {', '.join(strange[:12])}. "
+            "What it draws for them means nothing.",
+        )
+
+    def cancel(self, visitor: str) -> None:
+        """End a visitor's wish; the step under way is still finished."""
+        self._line.stop(visitor)
+
+    def draw(self, wish: Wish, visitor: str) -> Iterator[News | Drawn]:
+        """Wait, load, draw and ask: News, and last one Drawn. Raises LiveError.
+
+        A visitor has one wish at a time. Closing the generator, or leaving it for SILENCE seconds, ends the work.
+        """
+        ticket = self._line.join(visitor)
+        worker = threading.Thread(target=self._work, args=(wish, ticket), name="live")
+        try:
+            while before := self._line.before(ticket):
+                ticket.heard = time.monotonic()
+                yield News(waiting=before)
+                if ticket.stopped.wait(0.3):
+                    raise LiveError("Cancelled.")
+            ticket.working = True
+            worker.start()
+            yield from self._listen(ticket, worker)
+        finally:
+            ticket.stopped.set()
+            if not ticket.working:
+                self._line.leave(ticket)
+
+    def _listen(self, ticket: _Ticket, worker: threading.Thread) -> Iterator[News | Drawn]:
+        latest: Any = News()
+        while not isinstance(latest, Drawn):
+            ticket.heard = time.monotonic()
+            yield latest
+            try:
+                latest = ticket.news.get(timeout=0.4)
+            except queue.Empty:
+                if not worker.is_alive() and ticket.news.empty():
+                    raise LiveError("The drawing ended with an error, which the server's log tells.") from None
+            if isinstance(latest, LiveError):
+                raise latest
+        yield latest
+
+    def _work(self, wish: Wish, ticket: _Ticket) -> None:
+        try:
+            ticket.news.put(self._make(wish, ticket))
+        except StoppedError as stopped:
+            ticket.news.put(LiveError(str(stopped)))
+        except (SpecError, DescribeError) as error:
+            ticket.news.put(LiveError(f"{error}."))
+        finally:
+            self._line.leave(ticket)
+
+    def _make(self, wish: Wish, ticket: _Ticket) -> Drawn:
+        began = time.monotonic()
+        notes = self.notes(wish)
+        ticket.news.put(News(notes=notes))
+        system = self._system(wish.system)
+        system.options = {**system.spec.options, "steps": wish.steps, "guidance": wish.guidance}
+        lost = system.left_out(wish.prompt) if hasattr(system, "left_out") else ""
+        if lost:
+            notes += (f"The prompt is longer than {wish.system} reads. Left out: “{lost[:200]}”.",)
+        prompt, size = Prompt("professions", wish.prompt, wish.images), system.options["batch"]
+        asked = [Request(prompt, number + 1, wish.seed + number) for number in range(wish.images)]
+        batches = [asked[start : start + size] for start in range(0, len(asked), size)]
+        pictures: list[bytes | Refused] = []
+        for place, batch in enumerate(batches):
+
+            def step(done: int, earlier: int = place * wish.steps) -> None:
+                _go_on(ticket, began)
+                ticket.news.put(News(0, earlier + done, len(batches) * wish.steps, notes))
+
+            step(0)
+            system.on_step = step
+            pictures += system.generate(batch)
+        _go_on(ticket, began)
+        answers = self._ask(pictures) if self._of_starter(wish.system) else ()
+        return Drawn(wish, tuple(pictures), answers, notes, time.monotonic() - began)
+
+    def _system(self, name: str) -> System:
+        """The system, after the one that was loaded before has made room."""
+        if self._loaded is None or self._loaded.spec.name != name:
+            if self._loaded is not None:
+                self._loaded.close()
+            system = make_system(self.systems[name])
+            system.check()
+            self._loaded = system
+        return self._loaded
+
+    def _ask(self, pictures: list[bytes | Refused]) -> tuple[tuple[Answer, ...], ...]:
+        from PIL import Image
+
+        if self._asker is None:
+            self._asker = load_asker(STARTER / "blip-vqa")
+        seen = [Image.fromarray(read_pixels(picture)) for picture in pictures if not isinstance(picture, Refused)]
+        rows = iter(self._asker.ask_many(seen, dict.fromkeys(QUESTIONS, ())))
+        return tuple(() if isinstance(picture, Refused) else tuple(next(rows)) for picture in pictures)
+
+    def _of_starter(self, name: str) -> bool:
+        """Whether a system is one of those that ship, whose words and answers are known."""
+        spec = self.systems[name]
+        return spec.kind == "diffusers" and find(str(spec.options["model"]), spec.folder).is_relative_to(STARTER)
+
+
+def _go_on(ticket: _Ticket, began: float) -> None:
+    if ticket.gone():
+        raise StoppedError("Cancelled: nothing was kept.")
+    if time.monotonic() - began > MOST_SECONDS:
+        raise StoppedError(f"Stopped after {MOST_SECONDS} seconds: ask for fewer pictures or steps.")
+
+
+def _number(name: str, value: Any, low: float, high: float, whole: bool = False) -> float:
+    right = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+    if not right or (whole and value != int(value)):
+        kind = "a whole number" if whole else "a number"
+        raise LiveError(f"{name}: choose {kind} from {low:,} to {high:,}.")
+    return value
