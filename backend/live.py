@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
 from collections import deque
@@ -159,8 +160,8 @@ class Live:
         if not self._of_starter(wish.system):
             return ()
         known = known_words()
-        words = dict.fromkeys(wish.prompt.lower().replace("-", " ").split())
-        strange = [word for word in (word.strip(".,;:!?\"'()") for word in words) if word and word not in known]
+        words = dict.fromkeys(re.findall(r"\w+", wish.prompt.lower()))
+        strange = [word for word in words if word not in known]
         if not strange:
             return ()
         return (

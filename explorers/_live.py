@@ -126,7 +126,7 @@ def _table(drawn: Drawn) -> str:
     )
     csv = "data:text/csv;charset=utf-8," + quote("".join(csv_chunks(answers_frame(drawn))))
     return (
-        '<div class="lk-scroll" tabindex="0" role="region" aria-label="Answers for each picture"><table class="lk-words">'
+        '<div class="lk-scroll" tabindex="0" role="region" aria-label="Answers by picture"><table class="lk-words">'
         f"<thead><tr><th scope=col>Picture</th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
         f'<p class="lk-reading">In brackets: the probability that the model gave to its answer. '
         f'<a href="{escape(csv)}" download="likeness-live.csv">Download the answers (CSV)</a></p>'
