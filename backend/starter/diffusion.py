@@ -17,7 +17,7 @@ PLACES = {combo: place for place, combo in enumerate(COMBOS)}
 
 
 def new_unet():
-    """An untrained U-Net of 6.3 M parameters on 8 x 16 x 16 latents."""
+    """An untrained U-Net of 6.5 M parameters on 8 x 16 x 16 latents."""
     from diffusers import UNet2DConditionModel
 
     return UNet2DConditionModel(
