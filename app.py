@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,6 @@ from urllib.parse import parse_qs
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 import gradio as gr
-import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
@@ -23,6 +21,7 @@ from backend.store import Audit, StoreError, audit_names
 from explorers import EXPLORERS
 from explorers._grid import detail
 from explorers._guard import Guard
+from explorers._serving import can_listen, serve
 from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html
 
 HERE = Path(__file__).parent
@@ -91,6 +90,7 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
             for module in EXPLORERS:
                 with gr.Tab(module.TITLE, id=module.SLUG) as tabs[module.SLUG]:
                     views[module.SLUG] = module.build(stores, address_bar)
+        blocks.closing = [view.close for view in views.values()]
         everything = [component for view in views.values() for component in view.outputs]
 
         def restore(query: str) -> list[Any]:
@@ -251,6 +251,7 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
         show_error=False,
     )
     app.add_middleware(Guard)
+    app.state.closing = blocks.closing
     return app
 
 
@@ -263,18 +264,6 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else "127.0.0.1"))  # noqa: S104
     top.add_argument("--port", type=int, default=os.environ.get("GRADIO_SERVER_PORT", "7860"))
     return top
-
-
-def can_listen(host: str, port: int) -> bool:
-    """Whether a server can be bound there."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((host, port))
-    except OSError:
-        return False
-    return True
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -291,7 +280,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     app = make_app(stores, problems)
     print(f"Likeness: http://{arguments.host}:{arguments.port} ({count(len(stores), 'audit')} open)", flush=True)
-    uvicorn.run(app, host=arguments.host, port=arguments.port, log_level="warning")
+    serve(app, arguments.host, arguments.port, app.state.closing)
     return 0
 
 

@@ -90,10 +90,13 @@ class _Line:
     def __init__(self) -> None:
         self._tickets: deque[_Ticket] = deque()
         self._lock = threading.Lock()
+        self._closed = False
 
     def join(self, visitor: str) -> _Ticket:
         with self._lock:
             self._clear()
+            if self._closed:
+                raise LiveError("The app is being closed.")
             if any(ticket.visitor == visitor for ticket in self._tickets):
                 raise LiveError("Your last wish is still being drawn: wait for it, or cancel it.")
             if len(self._tickets) > MOST_WAITING:
@@ -119,6 +122,11 @@ class _Line:
             for ticket in self._tickets:
                 if ticket.visitor == visitor:
                     ticket.stopped.set()
+
+    def close(self) -> None:
+        self._closed = True
+        for ticket in list(self._tickets):
+            ticket.stopped.set()
 
     def _clear(self) -> None:
         for ticket in [ticket for ticket in self._tickets if not ticket.working and ticket.gone()]:
@@ -172,6 +180,10 @@ class Live:
     def cancel(self, visitor: str) -> None:
         """End a visitor's wish; the step under way is still finished."""
         self._line.stop(visitor)
+
+    def close(self) -> None:
+        """End every wish and take no other."""
+        self._line.close()
 
     def draw(self, wish: Wish, visitor: str) -> Iterator[News | Drawn]:
         """Wait, load, draw and ask: News, and last one Drawn. Raises LiveError.

@@ -44,6 +44,8 @@ class View:
 
     outputs: Sequence[Any]
     open: Callable[[Params], Sequence[Any]]
+    close: Callable[[], object] = lambda: None
+    """Ends what still works for a visitor when the app ends."""
 
 
 def escape(value: object) -> str:

@@ -68,7 +68,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         event(drawing, inputs, [board, address_bar], concurrency_limit=AT_ONCE, concurrency_id=SLUG, **quiet)
     cancel.click(stop, None, None, queue=False, **quiet)
     profession.input(_prompt_of, profession, inputs[1], queue=False, **quiet)
-    return View(inputs, partial(_open, live))
+    return View(inputs, partial(_open, live), live.close)
 
 
 def _controls(live: Live) -> tuple[list[Any], gr.Dropdown]:

@@ -216,6 +216,19 @@ def test_a_waiting_visitor_who_left_is_passed_over(live, monkeypatch):
     ended()
 
 
+def test_closing_ends_every_wish_and_takes_no_other(live, monkeypatch):
+    slow(live, monkeypatch)
+    first, second = live.draw(wish(live, steps=50), "first"), live.draw(wish(live), "second")
+    next(first), next(second)
+    live.close()
+    for news in (first, second):
+        with pytest.raises(LiveError, match="Cancelled"):
+            list(news)
+    ended()
+    with pytest.raises(LiveError, match="being closed"):
+        next(live.draw(wish(live), "late"))
+
+
 def test_work_ends_after_its_time(live, monkeypatch):
     monkeypatch.setattr(live_module, "MOST_SECONDS", 0)
     with pytest.raises(LiveError, match="Stopped after 0 seconds"):

@@ -48,10 +48,11 @@ ROOMS = {
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
     "explorers._guard": {"starlette"},
+    "explorers._serving": {"uvicorn"},
     "explorers.live": {"backend", "explorers._*", "gradio"},
     "explorers._live": {"backend", "explorers._*"},
     "explorers.__init__": {"explorers"},
-    "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
+    "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette"},
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
 PACKAGES = ("backend.importers", "backend.metrics", "backend.starter", "backend.store", "backend.systems")
