@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 import app
 from backend.store import Audit
+from explorers import published
 from explorers._shared import escape
 
 
@@ -73,10 +74,10 @@ def test_what_is_unknown_is_not_found(client, path):
 
 
 def test_published_files_are_served_by_name(client):
-    name = next(iter(app.EXPLORERS[1].FILES))
+    name = next(iter(published.FILES))
     answer = client.get(f"/files/published/{name}")
     assert answer.status_code == 200
-    assert answer.content == app.EXPLORERS[1].FILES[name].read_bytes()
+    assert answer.content == published.FILES[name].read_bytes()
 
 
 def test_detail_escapes_everything(client, audit):

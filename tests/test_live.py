@@ -199,21 +199,16 @@ def test_others_wait_in_order_and_not_too_many(live, monkeypatch):
     ended()
 
 
-def test_a_waiting_visitor_who_left_is_passed_over(live, monkeypatch):
-    slow(live, monkeypatch)
-    first = live.draw(wish(live, steps=50), "first")
-    next(first)
-    lost, patient = live.draw(wish(live), "lost"), live.draw(wish(live), "patient")
-    next(lost)
-    assert next(patient).waiting == 2
-    monkeypatch.setattr(live_module, "SILENCE", 0.3)
-    time.sleep(0.4)
-    next(first)
-    assert next(live.draw(wish(live), "new")).waiting == 1  # behind the first alone
-    first.close()
-    with pytest.raises(LiveError, match="Cancelled"):
-        list(lost)
-    ended()
+def test_a_waiting_visitor_who_left_is_passed_over():
+    line = live_module._Line()
+    first, lost, patient = (line.join(name) for name in ("first", "lost", "patient"))
+    first.working = True
+    first.heard -= 100  # whoever is served is stopped at the next step, not passed over
+    assert line.before(patient) == 2
+    lost.heard -= 100
+    assert line.before(patient) == 1
+    with pytest.raises(LiveError, match="you left the line"):
+        line.before(lost)
 
 
 def test_closing_ends_every_wish_and_takes_no_other(live, monkeypatch):
