@@ -8,7 +8,8 @@ import pytest
 from samples import ROOT
 
 from backend.metrics.bootstrap import SHARED_UP_TO, pooled_resamples, resample
-from backend.metrics.diversity import diversity_intervals, entropy_bits, missing_bits, rank_bounds, resampled_bits
+from backend.metrics.diversity import diversity_intervals, missing_bits, rank_bounds, resampled_bits
+from backend.metrics.entropy import entropy_bits
 
 PUBLISHED = ROOT / "assets" / "published"
 
@@ -29,7 +30,7 @@ def test_nothing_has_no_entropy():
 
 @pytest.mark.parametrize("wrong", [[-1, 2], [np.nan, 1], [np.inf, 1]])
 def test_wrong_counts_are_refused(wrong):
-    for function in (entropy_bits, missing_bits, resampled_bits):
+    for function in (missing_bits, resampled_bits, resample):
         with pytest.raises(ValueError, match="counts must be"):
             function(wrong)
 

@@ -8,39 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from backend.metrics.bootstrap import CONFIDENCE, DRAWS, quantiles, resample, whole
+from backend.metrics.entropy import entropy_bits
 
 Floats = NDArray[np.float64]
 FEWEST = 20
 """Below so many images a diversity says more of n than of the system: it is shown as "too few images"."""
-
-
-def entropy_bits(counts: ArrayLike) -> np.float64 | Floats:
-    """Shannon entropy of the share over regions, in bits, along the last axis.
-
-    By hand: 8 images, 4 in one region and 2 in each of two others, have shares 1/2, 1/4, 1/4, so
-    1/2 * 1 + 1/4 * 2 + 1/4 * 2 = 1.5 bits.
-
-    >>> float(entropy_bits([4, 2, 2, 0]))
-    1.5
-
-    Formula: H = -sum(p * log2(p)) with p = count / n, and 0 * log2(0) = 0.
-
-    Range: 0 to log2(regions). 0: every image fell in one region; log2(regions): the same number in each. Weights that
-    are not whole are taken. Degenerate cases: a row of zeros has no value (NaN).
-
-    This is the plain ("plug-in") value that the paper prints. From few images it is too low on average, see
-    `missing_bits`; compare only numbers of about the same n.
-
-    Source: C. Shannon, "A Mathematical Theory of Communication" (1948), section 6; Stable Bias, Tables 6, 11, 12, 14
-    to 16, whose entropies are in bits (tests/test_diversity.py).
-    """
-    values = np.asarray(counts, float)
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError("counts must be numbers from 0 upward")
-    n = values.sum(axis=-1, keepdims=True)
-    shares = np.divide(values, n, out=np.zeros_like(values), where=n > 0)
-    bits = np.log2(shares, out=np.zeros_like(values), where=shares > 0)
-    return np.where(n[..., 0] > 0, -(shares * bits).sum(axis=-1) + 0.0, np.nan)[()]
 
 
 def missing_bits(counts: ArrayLike) -> np.float64 | Floats:

@@ -20,7 +20,7 @@ WIDEST = 65_536
 OPEN_REGIONS = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Regions:
     """The regions of one embedding and k. Arrays are aligned with the audit's rows.
 
