@@ -95,6 +95,8 @@ def words_of(phrase: str) -> tuple[str, ...]:
 
 def mask_of(regions: Regions, axis: str, phrase: str, top: int = 0, least: float = LEAST) -> np.ndarray:
     """Which regions count for a phrase (`representation.holds`): bool of shape (k,). `top` 0 is the axis's own."""
+    if not axis:
+        return np.zeros(regions.k, bool)
     wanted, most = words_of(phrase), top or TOP[axis]
     found = [holds(region.phrases.get(axis, ()), wanted, most, least) for region in regions.summary.regions]
     return np.array(found, bool)
