@@ -16,8 +16,9 @@ def entropy_bits(counts: ArrayLike, axis: int = -1) -> NDArray[np.float64] | np.
 
     Formula: -sum p log2 p with p = counts / their sum; a class without a count adds nothing.
 
-    Range: 0 (all in one class) to log2 of the number of classes (all alike); never more than log2 of the total count, so
-    groups of few images read low. Degenerate cases: a total of 0 gives NaN. Raises ValueError for a negative count.
+    Range: 0 (all in one class) to log2 of the number of classes (all alike), and at most log2 of the total count, so
+    that groups of few images read low. Degenerate cases: a total of 0 gives NaN. Raises ValueError for a negative
+    count.
 
     Source: C. E. Shannon, "A mathematical theory of communication" (1948), section 6; the diversity of Stable Bias,
     appendix B.

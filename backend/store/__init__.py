@@ -6,6 +6,7 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 writes them; arrays.py holds the one, summaries.py the other of their files.
 """
 
+from backend.store.checks import stage_parts
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
@@ -29,6 +30,7 @@ __all__ = [
     "audit_folder",
     "audit_names",
     "interrupted",
+    "stage_parts",
     "write_map",
     "write_regions",
     "writing",

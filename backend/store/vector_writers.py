@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -39,16 +40,17 @@ class EmbeddingWriter(StageWriter):
             return None
         return mapped(self.audit.folder / self.file, self.shape(entry["rows"]), self.DTYPE)
 
-    def write(self, parts: Iterator[np.ndarray], seconds: float, versions: Mapping[str, str]) -> None:
+    def write(self, parts: Iterator[np.ndarray], versions: Mapping[str, str]) -> None:
         """Make the vectors of all rows, given in order and in pieces of any length, part of the audit; what `save` kept
         goes. Regions and maps of the vectors before are stale from then on."""
-        path = self.audit.folder / (self.file + NEXT)
+        path, started = self.audit.folder / (self.file + NEXT), time.perf_counter()
         path.parent.mkdir(exist_ok=True)
         with path.open("wb") as file:
             file.write(npy_head(self.shape(len(self.audit)), self.DTYPE))
             for part in parts:
                 file.write(np.ascontiguousarray(part, self.DTYPE).data)
         mapped(path, self.shape(len(self.audit)), self.DTYPE)
+        seconds = time.perf_counter() - started
         list_stage(self.audit, self.stage, self.parameters, self.inputs(), seconds, versions)
         commit(self.audit.folder, self.audit.manifest, [self.file])
         shutil.rmtree(self.folder, ignore_errors=True)

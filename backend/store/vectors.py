@@ -61,16 +61,17 @@ class Vectors:
         files = self._manifest["files"]
         return [files[name]["sha256"] for name in (*stage_files(f"embed-{embedding}"), GENERATIONS)]
 
-    def _current(self, stage: str) -> bool:
+    def current(self, stage: str) -> bool:
+        """Whether a stage was computed from the images, and the vectors, that there are now."""
         entry = self._manifest["stages"].get(stage)
         if entry is None or entry["rows"] != self._rows:
             return False
         kind, embedding, _ = self._parts[stage]
-        return kind == "embed" or (self._current(f"embed-{embedding}") and entry["inputs"] == self.inputs(embedding))
+        return kind == "embed" or (self.current(f"embed-{embedding}") and entry["inputs"] == self.inputs(embedding))
 
     def embeddings(self) -> list[str]:
         """The names of embeddings that have a vector for every row, in the order in which they came."""
-        return [part[1] for stage, part in self._parts.items() if part[0] == "embed" and self._current(stage)]
+        return [part[1] for stage, part in self._parts.items() if part[0] == "embed" and self.current(stage)]
 
     def parameters(self, embedding: str) -> dict[str, Any]:
         """What the manifest says of how an embedding was made: "kind", "model", "fingerprint", "width" and more."""
@@ -87,7 +88,7 @@ class Vectors:
 
     def choices(self) -> list[tuple[str, int]]:
         """The embeddings and numbers of regions that there are, by name and number."""
-        found = [part for stage, part in self._parts.items() if part[0] == "regions" and self._current(stage)]
+        found = [part for stage, part in self._parts.items() if part[0] == "regions" and self.current(stage)]
         return sorted((embedding, k) for _, embedding, k in found)
 
     def regions(self, embedding: str, k: int) -> Regions:
@@ -109,6 +110,6 @@ class Vectors:
 
     def map(self, embedding: str) -> np.ndarray | None:
         """Every row's place on the map, float32 of shape (rows, 2), or None where there is no map."""
-        if f"map-{embedding}" not in self._parts or not self._current(f"map-{embedding}"):
+        if f"map-{embedding}" not in self._parts or not self.current(f"map-{embedding}"):
             return None
         return numbers(self._folder / stage_files(f"map-{embedding}")[0], (self._rows, 2), "float32")
