@@ -60,11 +60,13 @@ def missing_html(audit: Audit) -> str:
             "there is nothing that could say what a region stands for. Generate some with a spec that has "
             "<code>[identities]</code>, or borrow the regions of another audit with the same embedding"
         )
-        commands = [f"generate my-spec.toml {name}", f"build {name} --regions-from ANOTHER-AUDIT"]
+        commands = [f"generate my-spec.toml {name}", f"embed {name}", f"build {name}"]
+        commands.append(f"build {name} --regions-from ANOTHER-AUDIT   # or this, after embed")
     elif audit.vectors.embeddings():
         why = "its images have been embedded, and the regions have still to be found (or were found for fewer images)"
     else:
         why = "its images have not been <b>embedded</b> yet: turned into vectors whose regions can be found"
+        commands = [f"embed {name}", f"build {name}"]
     commands = commands or [f"build {name}"]
     lines = "\n".join(f".venv/bin/python -m backend {command}" for command in commands)
     said = f"The audit <b>{name}</b> has no identity regions: {why}."

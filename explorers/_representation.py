@@ -100,11 +100,11 @@ def pooled(audit: Audit, view: RepresentationView) -> list[tuple[str, np.ndarray
     bars = []
     for profession in view.professions if one_by_one else [""]:
         for system in systems:
-            own = (frame.system == system).to_numpy()
+            own = frame.system == system
             if view.professions:
-                own &= frame.profession.isin([profession] if profession else view.professions).to_numpy()
+                own = own & frame.profession.isin([profession] if profession else view.professions)
             name = f"{profession}, {system}" if profession else system
-            bars.append((name, counts[own].sum(axis=0)))
+            bars.append((name, counts[own.to_numpy()].sum(axis=0)))
     return bars
 
 

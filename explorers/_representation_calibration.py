@@ -73,11 +73,11 @@ def truth_html(audit: Audit, view: RepresentationView) -> str:
     heads += ["Pearson", "Spearman", "Intervals that hold the planted share"]
     phrase = escape(view.one[1])
     return (
-        f'<p class="lk-reading">The starter’s systems were taught how often to draw {phrase} (assets/starter/truth.csv). '
-        "A pair is a system and a profession: its planted share, and the share of its images found in the regions. The "
-        "mean error is the mean distance of the two; the deviation shows its direction (above 0: too much is found). 95 "
-        "% intervals should hold 95 % of the planted shares: fewer means an error that is not chance. It holds what a "
-        "system failed to learn, too: compare the starter’s own figures (assets/starter/README.md).</p>"
+        f'<p class="lk-reading">The starter’s systems were taught how often to draw {phrase} '
+        "(assets/starter/truth.csv). A pair is a system and a profession: its planted share, and the share of its "
+        "images found in the regions. The mean error is the mean distance of the two; the deviation shows its direction "
+        "(above 0: too much is found). 95 % intervals should hold 95 % of the planted shares: fewer means an error that is not chance. "
+        "It holds what a system failed to learn, too: compare the starter’s own figures (assets/starter/README.md).</p>"
         + table_html([escape(head) for head in heads], rows, "Planted against recovered shares")
     )
 
@@ -173,8 +173,8 @@ def labels_html(audit: Audit, view: RepresentationView) -> str:
     parts = [_label_html(one) for one in labelled(audit, regions_of(audit, view))]
     return "".join(parts) or (
         "<p>Nothing is known of these images that the regions could be held against. Import labels of annotators with "
-        "them (a column <code>label_gender</code> with the words woman and man, say), and this panel shows how often the "
-        "regions’ phrases agree.</p>"
+        "them (a column <code>label_gender</code> with the words woman and man, say), and this panel shows how often "
+        "the regions’ phrases agree.</p>"
     )
 
 
@@ -189,7 +189,7 @@ def _label_html(one: Labelled) -> str:
     return (
         f'<p class="lk-reading">{escape(wording(one.column))} against the first {escape(one.axis)} phrase of each '
         f"image’s region: {found.agreed:,} of {found.n:,} agree ({percent(found.share)}, 95 % interval "
-        f"{span(found.low, found.high)}; Cohen’s kappa {kappa}: 0 is as by chance, 1 always). Labels are impressions of "
-        "annotators, not facts about a person.</p>"
+        f"{span(found.low, found.high)}; Cohen’s kappa {kappa}: 0 is as by chance, 1 always). Labels are impressions "
+        "of annotators, not facts about a person.</p>"
         + table_html([escape(head) for head in heads], rows, f"{wording(one.column)} by region phrase")
     )

@@ -16,7 +16,15 @@ from explorers import _representation as data
 from explorers._charts import legend_html
 from explorers._representation import FEWEST_BAND
 from explorers._representation_charts import BANDS, STACKS
-from explorers._representation_view import Phrase, RepresentationView, regions_of, shown_systems, sorted_by, to_address
+from explorers._representation_view import (
+    SLUG,
+    Phrase,
+    RepresentationView,
+    regions_of,
+    shown_systems,
+    sorted_by,
+    to_address,
+)
 from explorers._shared import count, escape, percent
 
 MOST_ROWS = 200
@@ -69,8 +77,8 @@ def stack_html(audit: Audit, view: RepresentationView) -> str:
     return (
         "<h3>Shares by group of regions</h3>"
         f'<p class="lk-reading">A bar is all images of a system{_of(view)}, cut by the {escape(view.one[0])} phrase '
-        f"that most identity prompts of their region said. n: {escape(_sizes(audit, view))}. The sentence above and the "
-        f'table have intervals.</p><ul class="lk-legend">{items}</ul>'
+        f"that most identity prompts of their region said. n: {escape(_sizes(audit, view))}. The sentence above and "
+        f'the table have intervals.</p><ul class="lk-legend">{items}</ul>'
     )
 
 
@@ -107,8 +115,8 @@ def diversity_html(audit: Audit, view: RepresentationView) -> str:
     tail = f"Too few images (under {FEWEST}) to say a diversity: {', '.join(few)}." if few else ""
     return (
         '<h3>Diversity</h3><p class="lk-reading">Entropy of the share over regions, with 95 % bootstrap intervals: 0 '
-        f"bits if all images fall in one region. {escape(said)}Compare only marks of like n: fewer images give fewer bits. "
-        f"{escape(tail)}</p>"
+        f"bits if all images fall in one region. {escape(said)}Compare only marks of like n: fewer images give fewer "
+        f"bits. {escape(tail)}</p>"
         + legend_html(["profession prompts"] if _one_by_one(view) else ["profession prompts", "identity prompts"])
     )
 
@@ -142,8 +150,8 @@ def band_html(audit: Audit, view: RepresentationView, phrase: Phrase) -> str:
         items += "<li>thin grey lines: 14 systems of Stable Bias (published, as printed)</li>"
     return (
         f"<h3>{escape(phrase[1])}, by band of the labour force</h3>"
-        f'<p class="lk-reading">Of the images in the {BANDS[band.band]}, {escape(system)} has {percent(band.share)} (95 '
-        f"% interval {span(band.low, band.high)}, n = {count(band.images, 'image')} of "
+        f'<p class="lk-reading">Of the images in the {BANDS[band.band]}, {escape(system)} has {percent(band.share)} '
+        f"(95 % interval {span(band.low, band.high)}, n = {count(band.images, 'image')} of "
         f"{count(band.professions, 'profession')}) in {escape(rule)}; {beside}. Below the dashed line a group is shown "
         f"less often than it works there.{escape(why)}{escape(left)}</p>{legend_html(list(made), items)}"
     )
@@ -166,18 +174,16 @@ def both_html(audit: Audit, view: RepresentationView) -> str:
     )
 
 
-def table_html(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str, raw: Sequence[int] = ()) -> str:
-    """A table that scrolls inside itself. Heads and cells are escaped, but for the columns in `raw`; heads may be HTML."""
+def table_html(heads: Sequence[str], rows: Sequence[Sequence[str]], label: str) -> str:
+    """A table that scrolls inside itself. Cells are escaped here; heads are HTML."""
     top = "".join(f'<th scope="col">{head}</th>' for head in heads)
     body = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td>{cell if i in raw else escape(cell)}</td>" for i, cell in enumerate(row[1:], start=1))
-        + "</tr>"
+        f'<tr><th scope="row">{escape(row[0])}</th>' + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:]) + "</tr>"
         for row in rows
     )
     return (
-        f'<div class="lk-scroll lk-tall" tabindex="0" role="region" aria-label="{escape(label)}"><table><thead><tr>{top}'
-        f"</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="lk-scroll lk-tall" tabindex="0" role="region" aria-label="{escape(label)}"><table><thead><tr>'
+        f"{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
@@ -201,12 +207,12 @@ def summary_html(audit: Audit, view: RepresentationView, by: str = "profession")
     heads += [("other", f"{view.other[1]} regions (95 %)"), ("", "Top regions")]
     links = [_head(view, key, words) for key, words in heads]
     more = f" The first {MOST_ROWS} rows are shown." if len(frame) > MOST_ROWS else ""
-    csv = f"csv/{data.SLUG}?{escape(to_address(view))}&amp;of={by}s"
+    csv = f"csv/{SLUG}?{escape(to_address(view))}&amp;of={by}s"
     return (
-        f'<p class="lk-reading">A head sorts; twice turns round.{more} Rank: between which ranks the intervals leave it. '
-        f"Difference: share less labour force; “not told apart” where its interval holds 0. Under {FEWEST} images no "
+        f'<p class="lk-reading">A head sorts; twice turns round.{more} Rank: between which ranks the intervals leave '
+        f"it. Difference: share less labour force; “not told apart” where its interval holds 0. Under {FEWEST} images no "
         f'diversity is given.</p><p class="lk-actions"><a class="lk-button" href="{csv}" download>Download CSV</a></p>'
-        + table_html(links, rows, f"Numbers by {by}", raw=())
+        + table_html(links, rows, f"Numbers by {by}")
     )
 
 

@@ -41,11 +41,11 @@ the professions stay. With few images diversity is too low on average; its inter
 to the right of its mark.
 """
 CANNOT = """
-A share counts images in regions whose *prompts* said a phrase. It does not say how many people of a group were pictured:
-nobody was. The labour force is that of the United States in 2021, by the categories of its survey; being like it is not the same
-as being fair. A wide interval says nothing in favour of a system. Skin tones stand for no ethnicity, so nothing of
-the labour force is set beside them. The published systems were measured with other images and other regions:
-compare shapes, not heights.
+A share counts images in regions whose *prompts* said a phrase. It does not say how many people of a group were
+pictured: nobody was. The labour force is that of the United States in 2021, by the categories of its survey; being like
+it is not the same as being fair. A wide interval says nothing in favour of a system. Skin tones stand for no ethnicity,
+so nothing of the labour force is set beside them. The published systems were measured with other images and other
+regions: compare shapes, not heights.
 """
 
 

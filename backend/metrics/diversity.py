@@ -48,10 +48,11 @@ def diversity_intervals(
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([0.0, 1.0], [0.0, 1.0])
 
-    Formula (basic bootstrap): with q the quantiles of H over 1,000 resamples, 2 H - q(97.5 %) to 2 H - q(2.5 %), kept
-    within 0 and log2(regions). A resample loses about as much diversity to chance as the sample lost to what it was
-    drawn from, so plain quantiles would lie below the truth, and mirroring them at H makes good for it. Adding
-    Miller and Madow's term as well covered less; DECISIONS.md has the figures.
+    Formula: a resample loses about as much diversity to chance as the sample lost to what it was drawn from. So, with q
+    the quantiles of H over 1,000 resamples and m their mean, two corrected intervals are made and joined: the basic
+    bootstrap, 2 H - q(97.5 %) to 2 H - q(2.5 %), and the quantiles moved up by 2 (H - m); both are kept within 0 and
+    log2(regions). Near log2(regions) the first alone would have width 0. Plain quantiles would lie below the truth;
+    DECISIONS.md has the coverage of each.
 
     Range: 0 to log2(regions). It holds what the system would give with endless images of the same prompts, so it can
     lie above the plain value for small n. A row of zeros has no interval (NaN); all images in one region: width 0,
@@ -66,8 +67,10 @@ def diversity_intervals(
     for index, row in enumerate(rows):
         resampled[index] = resampled_bits(row[row > 0], draws, seed)
     low, high = quantiles(resampled, confidence)
+    lost = 2 * (values - resampled.mean(axis=1))
+    lows, highs = np.minimum(2 * values - high, low + lost), np.maximum(2 * values - low, high + lost)
     most = np.log2(rows.shape[1])
-    return np.clip(2 * values - high, 0, most), np.clip(2 * values - low, 0, most)
+    return np.clip(lows, 0, most), np.clip(highs, 0, most)
 
 
 def resampled_bits(row: ArrayLike, draws: int = DRAWS, seed: int = 0) -> Floats:

@@ -99,11 +99,11 @@ def band_shares(
     Formula: `bands` over the professions that have a labour figure and images; mean over a band's professions of
     hits / totals (with as many images each, that is the share of the band's images), beside the plain mean of their
     labour figures. The interval is a percentile bootstrap: images are drawn anew within each profession, the
-    professions stay.
+    professions stay. Where no resample can differ (every profession has all or none of its images there), it is the
+    Wilson interval of the band's images.
 
-    Range: 0 to 1. 0: no image of the band fell in such a region, the interval then has width 0: read it as "none seen",
-    not as certainty. A band without professions is left out. The interval speaks of these professions and prompts, and
-    supposes that images of one prompt are independent.
+    Range: 0 to 1. 0: no image of the band fell in such a region. A band without professions is left out. The
+    interval speaks of these professions and prompts, and supposes that images of one prompt are independent.
 
     hits, totals: whole numbers, one a profession; labour: per cent, NaN where unknown. The paper's intervals (Table 3)
     do not follow from its shares and numbers of images; what it did is not said, so they are shown as printed.
@@ -118,6 +118,8 @@ def band_shares(
         if not own.any():
             continue
         low, high = quantiles(pooled_resamples(k[own], n[own], draws, seed), confidence)
+        if low == high:
+            low, high = wilson(k[own].sum(), n[own].sum(), confidence)
         share, images = float((k[own] / n[own]).mean()), int(n[own].sum())
         mean = float(force[own].mean() / 100)
         result.append(BandShare(band, share, float(low), float(high), int(own.sum()), images, mean))
