@@ -52,7 +52,7 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
     return {name: version(name) for name in packages}
 
 
-def _one_thread() -> None:
+def one_thread() -> None:
     """Batches run beside each other, one thread each: as fast, and the bits do not depend on the number of cores."""
     import torch
 
@@ -92,7 +92,7 @@ def embed_audit(audit: Audit, name: str, model: Model, workers: int, progress: P
             progress(end - start)
             yield part
 
-    with explained(f"the embedding {name}"), ThreadPoolExecutor(workers, initializer=_one_thread) as pool:
+    with explained(f"the embedding {name}"), ThreadPoolExecutor(workers, initializer=one_thread) as pool:
         writer.write(parts(pool), versions(model.PACKAGES))
 
 

@@ -210,8 +210,8 @@ def summary_html(audit: Audit, view: RepresentationView, by: str = "profession")
     csv = f"csv/{SLUG}?{escape(to_address(view))}&amp;of={by}s"
     return (
         f'<p class="lk-reading">A head sorts; twice turns round.{more} Rank: between which ranks the intervals leave '
-        f"it. Difference: share less labour force; “not told apart” where its interval holds 0. Under {FEWEST} images no "
-        f'diversity is given.</p><p class="lk-actions"><a class="lk-button" href="{csv}" download>Download CSV</a></p>'
+        f"it. Difference: share less labour force; “not told apart” where its interval holds 0. Under {FEWEST} images "
+        f'no diversity is given.</p><p class="lk-actions"><a class="lk-button" href="{csv}" download>Download CSV</a></p>'
         + table_html(links, rows, f"Numbers by {by}")
     )
 

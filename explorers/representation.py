@@ -27,25 +27,25 @@ FILES = {"stable_bias_quintiles.csv": ASSETS / "published" / "stable_bias_quinti
 NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 PUBLISHED = "Show the 14 published systems (Stable Bias, Tables 3 and 13)"
 HOW = """
-Everything here counts in which *identity regions* images fell (see that tab); nobody labelled them. A region counts for a
-phrase where the phrase is among the most frequent of its identity prompts: the top 2 of gender and tone, the top 4 of
-ethnicity, and in at least a tenth of the prompts.
+Everything here counts in which *identity regions* images fell (see that tab); nobody labelled them. A region counts
+for a phrase where the phrase is among the most frequent of its identity prompts: the top 2 of gender and tone, the
+top 4 of ethnicity, and in at least a tenth of the prompts.
 
-**Shares** cut each bar by the first phrase of the regions. **Diversity** is the entropy of the share over all regions, in
-bits. **Bands** rank the professions by the labour force's share, cut them into five, and take the mean share over the
-professions of each band; the dashed line is the labour force's mean over the same professions. Choose systems and
-professions to see only these; up to twelve professions are drawn one by one.
+**Shares** cut each bar by the first phrase of the regions. **Diversity** is the entropy of the share over all
+regions, in bits. **Bands** rank the professions by the labour force's share, cut them into five, and take the mean
+share over the professions of each band; the dashed line is the labour force's mean over the same professions. Choose
+systems and professions to see only these; up to twelve professions are drawn one by one.
 
-Shares have Wilson's 95 % intervals, bands and diversity bootstrap intervals: images are drawn anew within each profession,
-the professions stay. With few images diversity is too low on average; its interval makes good for that, so it can lie
-to the right of its mark.
+Shares have Wilson's 95 % intervals, bands and diversity bootstrap intervals: images are drawn anew within each
+profession, the professions stay. With few images diversity is too low on average; its interval makes good for that,
+so it can lie to the right of its mark.
 """
 CANNOT = """
 A share counts images in regions whose *prompts* said a phrase. It does not say how many people of a group were
-pictured: nobody was. The labour force is that of the United States in 2021, by the categories of its survey; being like
-it is not the same as being fair. A wide interval says nothing in favour of a system. Skin tones stand for no ethnicity,
-so nothing of the labour force is set beside them. The published systems were measured with other images and other
-regions: compare shapes, not heights.
+pictured: nobody was. The labour force is that of the United States in 2021, by the categories of its survey; being
+like it is not the same as being fair. A wide interval says nothing in favour of a system. Skin tones stand for no
+ethnicity, so nothing of the labour force is set beside them. The published systems were measured with other images
+and other regions: compare shapes, not heights.
 """
 
 

@@ -92,7 +92,7 @@ def add_regions(folder: Path, k: int = 4, embedding: str = "toy") -> None:
     identity = np.array([row["subset"] == "identities" for row in rows])
     vectors = np.eye(4, dtype="float32")[region]
     with writing(folder):
-        EmbeddingWriter(Audit(folder), embedding, {"width": 4}).write(iter([vectors]), 1.0, {})
+        EmbeddingWriter(Audit(folder), embedding, {"width": 4}).write(iter([vectors]), {})
         audit = Audit(folder)
         described = []
         for number in range(k):
