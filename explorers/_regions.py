@@ -122,7 +122,7 @@ def heading_html(audit: Audit, regions: Regions) -> str:
         '<p class="lk-term">Identity regions</p><h2 class="lk-question">'
         "Which parts of the image space do identity prompts span, and where do the others fall?</h2>"
         f'<p class="lk-labour"><b>Region {place}</b> holds most: {hits:,} of {n:,} images of {WHAT[subset]}'
-        f" ({percent(hits / n)}, 95 % interval {percent(low, '')} to {percent(high, '')}) lie nearest to it. Its "
+        f" ({percent(hits / n)}, 95 % interval {percent(low, '')} to {percent(high)}) lie nearest to it. Its "
         f"identity prompts said {escape(said)}.{source}</p>"
     )
 

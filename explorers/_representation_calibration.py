@@ -77,7 +77,8 @@ def truth_html(audit: Audit, view: RepresentationView) -> str:
         "(assets/starter/truth.csv). A pair is a system and a profession: its planted share, and the share of its "
         "images found in the regions. The mean error is the mean distance of the two; the deviation shows its "
         "direction (above 0: too much is found). 95 % intervals should hold 95 % of the planted shares: fewer means an "
-        "error that is not chance. It holds what a system failed to learn, too: compare the starter’s own figures (assets/starter/README.md).</p>"
+        "error that is not chance. It holds what a system failed to learn, too: "
+        "compare the starter’s own figures (assets/starter/README.md).</p>"
         + table_html([escape(head) for head in heads], rows, "Planted against recovered shares")
     )
 

@@ -211,8 +211,8 @@ def summary_html(audit: Audit, view: RepresentationView, by: str = "profession")
     return (
         f'<p class="lk-reading">A head sorts; twice turns round.{more} Rank: between which ranks the intervals leave '
         f"it. Difference: share less labour force; “not told apart” where its interval holds 0. Under {FEWEST} images "
-        f'no diversity is given.</p><p class="lk-actions"><a class="lk-button" href="{csv}" download>Download CSV</a></p>'
-        + table_html(links, rows, f"Numbers by {by}")
+        f'no diversity is given.</p><p class="lk-actions"><a class="lk-button" href="{csv}" download>Download CSV</a>'
+        "</p>" + table_html(links, rows, f"Numbers by {by}")
     )
 
 
