@@ -13,7 +13,16 @@ import time
 from benchmarks._process import busy, ran, workplace
 from benchmarks._report import Figure, table
 
-SIZES = {"import_images": 10_000, "page": 60, "start": 94_500, "filter": 94_500, "live": 32}
+SIZES = {
+    "import_images": 10_000,
+    "page": 60,
+    "start": 94_500,
+    "filter": 94_500,
+    "regions": 94_500,
+    "embed": 2_000,
+    "intervals": 450,
+    "live": 32,
+}
 
 
 def main() -> None:

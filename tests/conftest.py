@@ -5,11 +5,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from endpoint import Endpoint
-from samples import portrait_rows, write_csv
+from samples import likeness, portrait_rows, write_csv
 from specs import api, write_spec
 from strangers import make_model
+from vectors import clustered, identity_audit, saved
+
+from backend import vector_stages
+from backend.store import Audit
 
 HOME = pytest.StashKey[str]()
 
@@ -70,3 +75,22 @@ def folder(model, cache):
     """A copy of that audit, to be changed."""
     shutil.copytree(model, cache / "a")
     return cache / "a"
+
+
+@pytest.fixture
+def no_map(monkeypatch):
+    """UMAP takes long to compile: a map that is the first two numbers of each vector stands for it."""
+
+    def project(vectors, fitted, progress=lambda rows: None):
+        return np.asarray(vectors[:, :2], "float32")
+
+    monkeypatch.setattr(vector_stages.projection, "project", project)
+
+
+@pytest.fixture
+def ids(cache, tmp_path, no_map):
+    """An audit of 64 images with vectors that lie together by their prompts' words, not built yet."""
+    audit = identity_audit(cache)
+    file = saved(tmp_path / "v.npy", clustered(audit))
+    assert likeness("import-embedding", "ids", "mine", file, "--made-by", "a model", cache=cache) == 0
+    return Audit.open(cache, "ids")
