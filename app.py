@@ -23,6 +23,7 @@ from explorers._grid import detail
 from explorers._guard import Guard
 from explorers._serving import can_listen, serve
 from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html
+from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
@@ -198,34 +199,6 @@ def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         return FileResponse(ASSETS / name) if name in ("app.js", "app.css") else MISSING
 
 
-TEXT = gr.themes.Size(
-    name="rem", xxs="0.6rem", xs="0.7rem", sm="0.8rem", md="0.9rem", lg="1rem", xl="1.35rem", xxl="1.6rem"
-)
-"""Gradio's text sizes in rem, so that the text grows with the reader's own setting."""
-
-
-def make_theme() -> gr.themes.Base:
-    """Gradio's plain theme with the system's own fonts (nothing is fetched) and text that reaches contrast AA."""
-    font = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
-    mono = ["ui-monospace", "monospace"]
-    theme = gr.themes.Base(
-        primary_hue="teal", neutral_hue="slate", font=font, font_mono=mono, spacing_size="sm", text_size=TEXT
-    )
-    return theme.set(
-        color_accent="*primary_700",
-        body_text_color_subdued="*neutral_600",
-        body_text_color_subdued_dark="*neutral_300",
-        block_label_text_color="*neutral_600",
-        block_label_text_color_dark="*neutral_300",
-        block_title_text_color="*neutral_600",
-        block_title_text_color_dark="*neutral_300",
-        button_primary_background_fill="*primary_700",
-        button_primary_background_fill_hover="*primary_800",
-        button_primary_background_fill_dark="*primary_700",
-        button_primary_text_color="white",
-    )
-
-
 def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> FastAPI:
     """The whole app, ready for a server: our routes, then the tabs at /."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -261,6 +234,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(description="Open audits in the browser.")
     top.add_argument("names", nargs="*", metavar="NAME", help="audits to open (default: all in the cache)")
     top.add_argument("--cache", type=Path, default=HERE / "cache", metavar="DIR", help="where audits lie")
+    text = "a spec whose systems the tab Live draws with (default: those that ship, or $LIKENESS_SYSTEMS)"
+    top.add_argument("--systems", type=Path, metavar="SPEC", help=text)
     top.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else "127.0.0.1"))  # noqa: S104
     top.add_argument("--port", type=int, default=os.environ.get("GRADIO_SERVER_PORT", "7860"))
     return top
@@ -278,6 +253,8 @@ def main(argv: list[str] | None = None) -> int:
         where = f"{arguments.host}, port {arguments.port}"
         print(f"Error: cannot listen at {where}: is another app there? Choose another with --port", file=sys.stderr)
         return 1
+    if arguments.systems is not None:
+        os.environ["LIKENESS_SYSTEMS"] = str(arguments.systems)
     app = make_app(stores, problems)
     print(f"Likeness: http://{arguments.host}:{arguments.port} ({count(len(stores), 'audit')} open)", flush=True)
     serve(app, arguments.host, arguments.port, app.state.closing)
