@@ -241,6 +241,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(description="Open audits in the browser.")
     top.add_argument("names", nargs="*", metavar="NAME", help="audits to open (default: all in the cache)")
     top.add_argument("--cache", type=Path, default=HERE / "cache", metavar="DIR", help="where audits lie")
+    text = "a spec whose systems the tab Live draws with (default: those that ship, or $LIKENESS_SYSTEMS)"
+    top.add_argument("--systems", type=Path, metavar="SPEC", help=text)
     top.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else "127.0.0.1"))  # noqa: S104
     top.add_argument("--port", type=int, default=os.environ.get("GRADIO_SERVER_PORT", "7860"))
     return top
@@ -258,6 +260,8 @@ def main(argv: list[str] | None = None) -> int:
         where = f"{arguments.host}, port {arguments.port}"
         print(f"Error: cannot listen at {where}: is another app there? Choose another with --port", file=sys.stderr)
         return 1
+    if arguments.systems is not None:
+        os.environ["LIKENESS_SYSTEMS"] = str(arguments.systems)
     app = make_app(stores, problems)
     print(f"Likeness: http://{arguments.host}:{arguments.port} ({count(len(stores), 'audit')} open)", flush=True)
     serve(app, arguments.host, arguments.port, app.state.closing)

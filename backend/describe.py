@@ -120,15 +120,32 @@ def load_asker(model: str | Path) -> Asker:
     folder = Path(model).expanduser()
     if not folder.is_dir() and not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise DescribeError(f"{name[:200]!r} is neither a folder here nor a Hub id (OWNER/NAME)")
+    try:
+        loaded, processor, lacking = _load(name)
+    except ImportError as error:
+        raise DescribeError(f"questions need transformers: say pip install -r requirements.txt ({error})") from error
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
+        raise _unusable(name, folder.is_dir(), f"{type(error).__name__}: {error}") from error
+    if lacking:
+        raise _unusable(name, folder.is_dir(), f"it lacks {lacking} of the model's tensors")
+    return Asker(loaded.eval(), processor)
+
+
+def _load(name: str) -> tuple[Any, Any, int]:
+    """The model, its processor, and how many tensors the checkpoint lacks: transformers fills those with noise."""
+    from safetensors import SafetensorError
     from transformers import BlipForQuestionAnswering, BlipProcessor
 
     try:
-        loaded = BlipForQuestionAnswering.from_pretrained(name)
-        processor = BlipProcessor.from_pretrained(name)
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
-        words = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")[:200]
-        remedy = "it is no BLIP model for questions, or it is damaged: save it again with save_pretrained"
-        if not folder.is_dir():
-            remedy = "check its name and the network, unset HF_HUB_OFFLINE, or give the folder of a downloaded model"
-        raise DescribeError(f"{name[:200]} cannot be loaded; {remedy} ({words})") from error
-    return Asker(loaded.eval(), processor)
+        loaded, found = BlipForQuestionAnswering.from_pretrained(name, output_loading_info=True)
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    return loaded, BlipProcessor.from_pretrained(name), len(found["missing_keys"])
+
+
+def _unusable(name: str, here: bool, why: str) -> DescribeError:
+    remedy = "it is no BLIP model for questions, or it is damaged: save it again with save_pretrained"
+    if not here:
+        remedy = "check its name and the network, unset HF_HUB_OFFLINE, or give the folder of a downloaded model"
+    words = re.sub(r"\s+", " ", why)[:200]
+    return DescribeError(f"{name[:200]} cannot be loaded; {remedy} ({words})")

@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from backend.describe import Answer, DescribeError, load_asker
+from backend.installed import STARTER, of_starter
 from backend.pictures import read_pixels
 from backend.prompts import Prompt
 from backend.records import clean_text, count
-from backend.spec import ROOT, SpecError, find, load_spec
+from backend.spec import SpecError, load_spec
 from backend.starter.captions import known_words
 from backend.starter.questions import ETHNICITY, GENDER, JOB
 from backend.systems import KEYS, Refused, Request, StoppedError, System, make_system
 
-STARTER = ROOT / "assets" / "starter"
-QUESTIONS = {GENDER: "gender", ETHNICITY: "ethnicity", JOB: "job"}
+QUESTIONS = {GENDER: "gender", ETHNICITY: "skin tone, asked as ethnicity", JOB: "job"}
 """Each question that the starter's model is asked, and what a table calls it."""
 LONGEST_PROMPT = 400
 IMAGES, STEPS, GUIDANCE, HIGHEST_SEED = (4, 16), (1, 50), (1.0, 10.0), 2**31 - 100
@@ -165,7 +165,7 @@ class Live:
 
     def notes(self, wish: Wish) -> tuple[str, ...]:
         """What a visitor should know of the prompt before anything is loaded."""
-        if not self._of_starter(wish.system):
+        if not of_starter(self.systems[wish.system]):
             return ()
         known = known_words()
         words = dict.fromkeys(re.findall(r"\w+", wish.prompt.lower()))
@@ -227,6 +227,8 @@ class Live:
             ticket.news.put(LiveError(str(stopped)))
         except (SpecError, DescribeError) as error:
             ticket.news.put(LiveError(f"{error}."))
+        except ImportError as error:
+            ticket.news.put(LiveError(f"A library is missing: say pip install -r requirements.txt ({error})."))
         finally:
             self._line.leave(ticket)
 
@@ -238,7 +240,8 @@ class Live:
         system.options = {**system.spec.options, "steps": wish.steps, "guidance": wish.guidance}
         lost = system.left_out(wish.prompt) if hasattr(system, "left_out") else ""
         if lost:
-            notes += (f"The prompt is longer than {wish.system} reads. Left out: “{lost[:200]}”.",)
+            shown = lost if len(lost) <= 200 else f"{lost[:200]} …"
+            notes += (f"The prompt is longer than {wish.system} reads. Left out: “{shown}”.",)
         prompt, size = Prompt("professions", wish.prompt, wish.images), system.options["batch"]
         asked = [Request(prompt, number + 1, wish.seed + number) for number in range(wish.images)]
         batches = [asked[start : start + size] for start in range(0, len(asked), size)]
@@ -253,7 +256,12 @@ class Live:
             system.on_step = step
             pictures += system.generate(batch)
         _go_on(ticket, began)
-        answers = self._ask(pictures) if self._of_starter(wish.system) else ()
+        answers: tuple[tuple[Answer, ...], ...] = ()
+        if of_starter(self.systems[wish.system]):
+            try:
+                answers = self._ask(pictures)
+            except DescribeError as error:  # the pictures are there: they are shown without answers
+                notes += (f"No model could be asked: {error}.",)
         return Drawn(wish, tuple(pictures), answers, notes, time.monotonic() - began)
 
     def _system(self, name: str) -> System:
@@ -274,11 +282,6 @@ class Live:
         seen = [Image.fromarray(read_pixels(picture)) for picture in pictures if not isinstance(picture, Refused)]
         rows = iter(self._asker.ask_many(seen, dict.fromkeys(QUESTIONS, ())))
         return tuple(() if isinstance(picture, Refused) else tuple(next(rows)) for picture in pictures)
-
-    def _of_starter(self, name: str) -> bool:
-        """Whether a system is one of those that ship, whose words and answers are known."""
-        spec = self.systems[name]
-        return spec.kind == "diffusers" and find(str(spec.options["model"]), spec.folder).is_relative_to(STARTER)
 
 
 def _go_on(ticket: _Ticket, began: float) -> None:

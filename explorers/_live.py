@@ -65,6 +65,10 @@ _NO_ANSWERS = """<p class="lk-reading">No model is asked about these pictures: t
 starter's drawings only.</p>"""
 
 
+_NO_FACTS = """<p class="lk-reading">These are a small model's answers, not facts: nobody is pictured. It was taught to
+answer the question about ethnicity with a skin tone.</p>"""
+
+
 def _figure(wish: Wish, place: int, picture: bytes | Refused) -> str:
     seed = wish.seed + place
     if isinstance(picture, Refused):
@@ -97,7 +101,7 @@ def _summary(drawn: Drawn) -> str:
                 f"95 % interval {percent(low, '')} to {percent(high)})"
             )
         items.append(f"<li>{escape(question)} {'; '.join(parts)}</li>")
-    return f"<h3>What a model answered</h3><ul>{''.join(items)}</ul>"
+    return f"<h3>What a model answered</h3>{_NO_FACTS}<ul>{''.join(items)}</ul>"
 
 
 def answers_frame(drawn: Drawn) -> pd.DataFrame:

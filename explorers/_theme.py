@@ -1,4 +1,4 @@
-"""How the app looks beyond assets/app.css: Gradio's theme."""
+"""How the page looks before our own style sheet: Gradio's theme, its fonts, sizes and colours."""
 
 from __future__ import annotations
 

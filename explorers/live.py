@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Any
 
 import gradio as gr
 
+from backend.installed import lacking
 from backend.live import GUIDANCE, HIGHEST_SEED, IMAGES, LONGEST_PROMPT, STEPS, Live, LiveError, News
 from backend.spec import SpecError
 from backend.starter.captions import profession_prompt
@@ -28,8 +30,9 @@ AT_ONCE = 16
 
 INTRO = """
 <h2>Draw it now</h2><p class="lk-reading">Choose a profession or write a prompt; a system draws it on this machine.
-The starter's systems were made for this tool: they draw emoji-like figures, know some 60 words, and were taught whom to
-draw when a prompt names only a profession. Nothing is kept: the pictures go to this page alone.</p>
+The starter's systems were made for this tool: they draw emoji-like figures, know some 60 words, and were taught a
+planted bias: whom to draw when a prompt names only a profession. Nothing is kept: the pictures go to this page
+alone.</p>
 """
 HOW = """
 Picture 1 has the seed that you gave, picture 2 the next one, and so on: the same seed, prompt and settings give the
@@ -46,9 +49,11 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     try:
         live = Live(Path(os.environ.get("LIKENESS_SYSTEMS") or SPEC))
     except SpecError as error:
+        print(f"Error: Live: {error}", file=sys.stderr)
         gr.HTML(f'<h2>Draw it now</h2><p class="lk-problem" role="alert">{escape(error)}</p>')
         return View([], lambda params: [])
-    gr.HTML(INTRO, elem_classes="lk-board", apply_default_css=False)
+    intro = INTRO + "".join(map(problem_html, lacking(live.systems.values())))
+    gr.HTML(intro, elem_classes="lk-board", apply_default_css=False)
     inputs, profession = _controls(live)
     with gr.Row(elem_classes="lk-buttons"):
         draw = gr.Button("Draw", variant="primary", size="sm", min_width=160, elem_id="lk-live-draw")

