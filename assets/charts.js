@@ -187,6 +187,7 @@
         newselection: { line: { color: dark ? "#ffffff" : "#222222", width: 2, dash: "solid" } },
       };
       if (!this.drawn) this.plot.replaceChildren();
+      this.plot.style.height = `${layout.height}px`;
       this.drawn = true;
       await this.Plotly.react(this.plot, data, layout, { displayModeBar: false, responsive: true, scrollZoom: true });
       if (this.card.parentElement !== this.root) this.root.append(this.card);
@@ -194,7 +195,8 @@
     }
 
     legend(groups) {
-      const items = groups.map((group) => {
+      const rest = (group) => Number(group.colour === REST);
+      const items = [...groups].sort((a, b) => rest(a) - rest(b)).map((group) => {
         const item = make("li"), dot = make("span", "", "●");
         dot.style.color = group.colour;
         dot.setAttribute("aria-hidden", "true");

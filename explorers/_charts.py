@@ -91,6 +91,11 @@ def png_html(chart: str, name: str, csv: str = "") -> str:
     )
 
 
+def unbroken(part: Any) -> Any:
+    """HTML in which a number and its per cent sign stay on one line; whatever is no text stays as it is."""
+    return part.replace(" %", "\u00a0%") if isinstance(part, str) else part
+
+
 def plot_options(name: str) -> dict[str, Any]:
     """How a gr.Plot stands in a tab."""
     return {"show_label": False, "container": False, "elem_id": name, "elem_classes": "lk-plot"}

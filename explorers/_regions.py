@@ -222,7 +222,7 @@ def share_figure(audit: Audit, regions: Regions) -> go.Figure:
         )
     labels = [escape(groups.name_of(regions, int(region))) for region in order]
     top = 100 * float(table.high.max()) if len(table) else 100
-    axis_style(drawn, labels, f"% of a system's images of {WHAT[subset_shown(audit)]}", [0, min(100, top * 1.05)])
+    axis_style(drawn, labels, "% of a system’s images", [0, min(100, top * 1.05)])
     return drawn
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 
 from backend.metrics.diversity import FEWEST, diversity_intervals
 from backend.metrics.entropy import entropy_bits
+from backend.metrics.representation import BandShare
 from backend.store import Audit
 from explorers import _representation as data
 from explorers._charts import GREY, SYSTEM_COLOURS, SYSTEM_SYMBOLS, axis_style
@@ -15,7 +18,7 @@ from explorers._representation_view import MOST_PROFESSIONS, Phrase, Representat
 from explorers._shared import escape
 
 STACKS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6BB1", "#999999")
-BANDS = ("lowest fifth", "second", "third", "fourth", "highest fifth")
+BANDS = ("lowest fifth", "second fifth", "third fifth", "fourth fifth", "highest fifth")
 
 
 def stack_figure(audit: Audit, view: RepresentationView) -> go.Figure:
@@ -35,7 +38,7 @@ def stack_figure(audit: Audit, view: RepresentationView) -> go.Figure:
             customdata=np.column_stack([hits, n]).tolist(),
             hovertemplate="%{customdata[0]:,} of %{customdata[1]:,} images (%{x:.0f} %)<extra>%{fullData.name}</extra>",
         )
-    axis_style(drawn, [escape(name) for name, _ in bars], "% of images, by the regions’ first phrase", [0, 100])
+    axis_style(drawn, [escape(name) for name, _ in bars], "% of images", [0, 100])
     drawn.update_layout(barmode="stack", bargap=0.35)
     return drawn
 
@@ -95,13 +98,14 @@ def band_figure(audit: Audit, view: RepresentationView, phrase: Phrase) -> go.Fi
             hovertemplate="%{y:.1f} %<extra>US labour force</extra>",
         )
     for index, (system, own) in enumerate(bands.items()):
-        kept = [band for band in own if band.images >= FEWEST_BAND]
-        drawn.add_scatter(**_line(system, kept, index, len(bands)))
+        drawn.add_scatter(**_line(system, own, index, len(bands)))
     _band_axes(drawn, phrase)
     return drawn
 
 
-def _line(system: str, kept: list, index: int, systems: int) -> dict:
+def _line(system: str, own: list[BandShare], index: int, systems: int) -> dict:
+    """One system's marks and the line between neighbouring bands; bands of too few images are gaps."""
+    kept = [band if band.images >= FEWEST_BAND else replace(band, share=np.nan) for band in own]
     share, low, high = (np.array([100 * getattr(b, name) for b in kept]) for name in ("share", "low", "high"))
     shift = 0.08 * (index - (systems - 1) / 2)
     return {

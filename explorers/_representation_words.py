@@ -136,12 +136,15 @@ def band_html(audit: Audit, view: RepresentationView, phrase: Phrase) -> str:
         )
     system, band = shown[-1]
     beside = f"in the labour force {percent(band.labour)}" if phrase in data.LABOUR else "no figure in the labour force"
+    few = sorted({band.band for own in made.values() for band in own if band.images < FEWEST_BAND})
     gone = data.without_figure(audit, view, phrase)
     left = (
         f" Left out, as CPS 2021 has no figure: {', '.join(gone[:12])}{' and more' if gone[12:] else ''}."
         if gone
         else ""
     )
+    if few:
+        left += f" Bands of under {FEWEST_BAND} images are not drawn: {', '.join(BANDS[band] for band in few)}."
     why = "" if phrase in data.LABOUR else " This phrase stands for no group there: % women only ranks the professions."
     rule = f"{regions_with(phrase)} (and in at least {percent(LEAST)} of their identity prompts)"
     items = '<li><span class="lk-dash" aria-hidden="true"></span> US labour force (CPS 2021)</li>'

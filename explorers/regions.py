@@ -10,7 +10,7 @@ import gradio as gr
 
 from backend.store import Audit
 from explorers import _regions, _regions_groups, _regions_map
-from explorers._charts import finish, legend_html, plot_options, png_html
+from explorers._charts import finish, legend_html, plot_options, png_html, unbroken
 from explorers._regions import MOST_SYSTEMS, RegionsView, to_address
 from explorers._shared import Params, View, escape, first
 
@@ -102,7 +102,7 @@ def _updates(audit: Audit, view: RegionsView) -> list[Any]:
     csv = f"csv/{SLUG}?{escape(to_address(view))}"
     more = audit.generations["system"].nunique() - MOST_SYSTEMS
     rest = f"<p>The first {MOST_SYSTEMS} systems are drawn; the CSV has {more} more.</p>" if more > 0 else ""
-    return [
+    filled = [
         view.audit,
         gr.Dropdown(_regions_groups.embeddings_of(audit), value=view.embedding, visible=True),
         gr.Dropdown([str(k) for k in _regions_groups.sizes_of(audit, view.embedding)], value=str(view.k), visible=True),
@@ -115,3 +115,4 @@ def _updates(audit: Audit, view: RegionsView) -> list[Any]:
         _regions.cards_html(audit, regions, view),
         _regions.quality_html(audit, regions),
     ]
+    return [*map(unbroken, filled)]

@@ -15,7 +15,7 @@ from explorers import _representation_calibration as calibration
 from explorers import _representation_charts as charts
 from explorers import _representation_view as state
 from explorers import _representation_words as words
-from explorers._charts import finish, legend_html, plot_options, png_html
+from explorers._charts import finish, legend_html, plot_options, png_html, unbroken
 from explorers._representation_view import SORTS, RepresentationView, to_address
 from explorers._shared import ASSETS, Params, View, escape
 
@@ -114,12 +114,12 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         with gr.Row():
             one = _chart("lk-repr-band-one", board)
             other = _chart("lk-repr-band-other", board)
-        files = gr.HTML(**png)
+        files = gr.HTML(**board)
         both, professions = gr.HTML(**board), gr.HTML(**board)
         with gr.Accordion("Adjectives", open=False):
             adjectives = gr.HTML(**board)
         with gr.Accordion("Calibration: how far can the regions be trusted?", open=False):
-            checked = gr.HTML(**board)
+            checked = gr.HTML(**png)
             truth = gr.Plot(visible=False, **plot_options("lk-repr-truth"))
         with gr.Accordion("Embedding and number of regions", open=False), gr.Row():
             made.embedding = gr.Dropdown(label="Embedding", elem_id="lk-repr-embedding", min_width=160)
@@ -183,8 +183,7 @@ def _updates(audit: Audit, view: RepresentationView) -> list[Any]:
         csv = bands if name.startswith("band") else ""
         shown += [above, finish(figure, title, source), png_html(f"lk-repr-{name}", f"{SLUG}-{name}", csv)]
     link = f'<a class="lk-button" href="files/{SLUG}/stable_bias_quintiles.csv" download>Published bands (CSV)</a>'
-    return [
-        *_choices(view, audit),
+    filled = [
         words.heading_html(audit, view),
         gr.Column(visible=True),
         *shown,
@@ -194,6 +193,7 @@ def _updates(audit: Audit, view: RepresentationView) -> list[Any]:
         words.summary_html(audit, view, "adjective"),
         *_calibration(audit, view, source),
     ]
+    return [*_choices(view, audit), *map(unbroken, filled)]
 
 
 def _calibration(audit: Audit, view: RepresentationView, source: str) -> list[Any]:
@@ -202,4 +202,4 @@ def _calibration(audit: Audit, view: RepresentationView, source: str) -> list[An
         return [calibration.labels_html(audit, view), gr.Plot(visible=False)]
     figure = finish(calibration.truth_figure(audit, view), f"Planted and recovered shares of {view.one[1]}", source)
     text = calibration.truth_html(audit, view) + legend_html(state.systems_of(audit)[: state.MOST_SYSTEMS])
-    return [text, gr.Plot(value=figure, visible=True)]
+    return [text + png_html("lk-repr-truth", f"{SLUG}-calibration"), gr.Plot(value=figure, visible=True)]

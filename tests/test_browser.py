@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
+OWN = ("http://127.", "data:", "blob:http://127.")
 FIGURE = ".lk-figure img"
 expect.set_options(timeout=15_000)  # the machine may be busy
 
@@ -86,7 +87,7 @@ def open_page(browser):
         page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda e: problems.append(str(e)))
         page.on("dialog", lambda d: (problems.append(f"a script ran: {d.message}"), d.dismiss()))
-        page.on("request", lambda r: problems.append(r.url) if not r.url.startswith(("http://127.", "data:")) else None)
+        page.on("request", lambda r: problems.append(r.url) if not r.url.startswith(OWN) else None)
         page.goto(url)
         return page
 
