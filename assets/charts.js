@@ -210,7 +210,7 @@
       this.plot.on("plotly_selected", (event) => {
         if (!event || !(event.range || event.lassoPoints)) return;
         const area = areaOf(event);
-        this.choose(inside(this.points, area), "in the area drawn on the map");
+        this.choose(inside(this.points, area), "in the area drawn on the map", Boolean(event.lassoPoints)); // a box is exact
         this.remember({ area: area.join(","), region: "" });
       });
       this.plot.on("plotly_hover", (event) => this.hover(event));
@@ -260,12 +260,12 @@
       this.card.hidden = false;
     }
 
-    choose(indices, where, mark = true) {
+    async choose(indices, where, mark = true) { // pictures first: drawing all points anew takes longer
       this.chosen = indices;
       this.where = where;
       this.page = 0;
-      if (mark) this.mark();
-      this.gallery();
+      await this.gallery();
+      if (mark && this.chosen === indices) this.mark();
     }
 
     mark() {
