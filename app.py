@@ -24,6 +24,7 @@ from explorers import EXPLORERS
 from explorers._grid import detail
 from explorers._guard import Guard
 from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html
+from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
@@ -38,6 +39,7 @@ CONTENT_NOTE = (
     "</summary><p>The pictures came here as the work of text-to-image systems. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
+UI = ("app.js", "app.css", "charts.js")
 SESSIONS = 500
 """Visitors whose controls Gradio keeps in memory, about 0.7 MB each; the one seen longest ago has to reload."""
 ADDRESS_JS = """
@@ -193,37 +195,15 @@ def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         path = getattr(modules.get(slug), "FILES", {}).get(name)
         return MISSING if path is None else FileResponse(path, filename=name)
 
+    @app.get("/data/{slug}/{name}")
+    def data(slug: str, name: str, request: Request) -> Response:
+        serve = getattr(modules.get(slug), "DATA", {}).get(name) if stores else None
+        made = serve(stores, params_of(str(request.query_params))) if serve else None
+        return MISSING if made is None else Response(made[0], media_type=made[1], headers={"X-Likeness": name})
+
     @app.get("/ui/{name}")
     def asset(name: str) -> Response:
-        return FileResponse(ASSETS / name) if name in ("app.js", "app.css") else MISSING
-
-
-TEXT = gr.themes.Size(
-    name="rem", xxs="0.6rem", xs="0.7rem", sm="0.8rem", md="0.9rem", lg="1rem", xl="1.35rem", xxl="1.6rem"
-)
-"""Gradio's text sizes in rem, so that the text grows with the reader's own setting."""
-
-
-def make_theme() -> gr.themes.Base:
-    """Gradio's plain theme with the system's own fonts (nothing is fetched) and text that reaches contrast AA."""
-    font = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "sans-serif"]
-    mono = ["ui-monospace", "monospace"]
-    theme = gr.themes.Base(
-        primary_hue="teal", neutral_hue="slate", font=font, font_mono=mono, spacing_size="sm", text_size=TEXT
-    )
-    return theme.set(
-        color_accent="*primary_700",
-        body_text_color_subdued="*neutral_600",
-        body_text_color_subdued_dark="*neutral_300",
-        block_label_text_color="*neutral_600",
-        block_label_text_color_dark="*neutral_300",
-        block_title_text_color="*neutral_600",
-        block_title_text_color_dark="*neutral_300",
-        button_primary_background_fill="*primary_700",
-        button_primary_background_fill_hover="*primary_800",
-        button_primary_background_fill_dark="*primary_700",
-        button_primary_text_color="white",
-    )
+        return FileResponse(ASSETS / name) if name in UI else MISSING
 
 
 def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> FastAPI:
@@ -237,7 +217,7 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
     blocks.state_session_capacity = SESSIONS
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<script src="ui/app.js"></script><link rel="stylesheet" href="ui/app.css">'
+        '<script src="ui/app.js"></script><script src="ui/charts.js"></script><link rel="stylesheet" href="ui/app.css">'
     )
     app = gr.mount_gradio_app(
         app,

@@ -14,6 +14,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from backend.build import build, status
+from backend.commands import add_vector_commands, regions_number, run_embed, run_import_embedding
 from backend.generate import SHARD_ROWS as GENERATED_ROWS
 from backend.generate import Outcome, generate
 from backend.importers import open_source
@@ -47,7 +48,7 @@ def megapixels(text: str) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
     top = argparse.ArgumentParser(prog="python -m backend", description="Make and keep audits.")
-    commands = top.add_subparsers(dest="command", required=True, metavar="import|generate|build|status")
+    commands = top.add_subparsers(dest="command", required=True, metavar="import|generate|embed|...")
     into = commands.add_parser("import", help="turn a source of generated images into an audit, or add to one")
     into.add_argument("source", metavar="SOURCE", help="a folder, .parquet file or Hub data set (OWNER/NAME)")
     into.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
@@ -72,13 +73,18 @@ def parser() -> argparse.ArgumentParser:
     make.add_argument("--shard-rows", type=positive, default=GENERATED_ROWS, help=text, **number)
     build_ = commands.add_parser("build", help="run the stages of an audit that are missing or stale")
     build_.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
+    text = "how many regions, other than 12, 24 and 48; can be given several times"
+    build_.add_argument("--k", action="append", default=[], type=regions_number, help=text, **number)
+    text = "take regions from another audit of the same embedding"
+    build_.add_argument("--regions-from", default="", metavar="AUDIT", help=text)
+    more = add_vector_commands(commands)
     table = commands.add_parser("status", help="check every byte of an audit and print its stages")
     table.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
-    for command in (into, build_):
+    for command in (into, build_, more[0]):
         text = "threads (default: one a core)"
         command.add_argument("--workers", type=positive, default=os.cpu_count() or 1, help=text, **number)
     text = "where audits lie (default: cache)"
-    for command in (into, make, build_, table):
+    for command in (into, make, build_, table, *more):
         command.add_argument("--cache", type=Path, default=CACHE, metavar="DIR", help=text)
     return top
 
@@ -225,7 +231,11 @@ def run_build(arguments: argparse.Namespace) -> int:
     def progress(stage: str, total: int):
         return tqdm(total=total, unit="image", desc=stage, disable=None).update
 
-    ran = build(arguments.cache, arguments.name, arguments.workers, progress)
+    def say(sentence: str) -> None:
+        print(f"Not done: {clean_text(sentence)}.")
+
+    options = (arguments.k, arguments.regions_from, say)
+    ran = build(arguments.cache, arguments.name, arguments.workers, progress, *options)
     print(f"Ran {', '.join(ran)}." if ran else "Every stage is up to date.")
     return 0
 
@@ -235,17 +245,27 @@ def run_status(arguments: argparse.Namespace) -> int:
     audit = Audit.open(arguments.cache, arguments.name)
     systems = audit.generations["system"].nunique()
     print(f"{audit.name}: {count(len(audit), 'image')}, {count(systems, 'system')}, in {audit.folder}")
-    print(f"{'stage':<16}{'state':<10}{'rows':>10}{'size':>12}{'seconds':>10}")
+    print(f"{'stage':<26}{'state':<10}{'rows':>10}{'size':>12}{'seconds':>10}")
     for row in status(audit):
         seconds = "" if row["seconds"] is None else f"{row['seconds']:,.1f}"
         size = f"{row['bytes'] / 1e6:,.2f} MB"
-        print(f"{row['stage']:<16}{row['state']:<10}{row['rows']:>10,}{size:>12}{seconds:>10}")
+        print(f"{row['stage']:<26}{row['state']:<10}{row['rows']:>10,}{size:>12}{seconds:>10}")
     wrong = audit.check()
     for sentence in wrong:
         print(f"Error: {sentence}. Restore the folder from a copy, or delete it and import again.", file=sys.stderr)
     if not wrong:
         print("Every file matches the manifest's hash.")
     return 1 if wrong else 0
+
+
+COMMANDS = {
+    "import": run_import,
+    "generate": run_generate,
+    "embed": run_embed,
+    "import-embedding": run_import_embedding,
+    "build": run_build,
+    "status": run_status,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -255,7 +275,7 @@ def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter of some name shows "?"
             stream.reconfigure(errors="replace")
-    run = {"import": run_import, "generate": run_generate, "build": run_build, "status": run_status}[arguments.command]
+    run = COMMANDS[arguments.command]
     try:
         return run(arguments)
     except (SourceError, StoreError) as error:

@@ -1,14 +1,14 @@
 """The only place that chains stages: which there are, what each works on, and running those that are missing or stale.
 
-A stage is a function over one range of rows (a shard); its results are row-aligned numbers. To add one, write its
-function and one line in STAGES.
+A measure is a function over one range of rows (a shard); its results are row-aligned numbers. To add one, write its
+function and one line in STAGES. After the measures come embeddings, then regions and a map of each (vector_stages.py).
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +20,17 @@ import numpy as np
 
 from backend.metrics.colour import colourfulness
 from backend.pictures import PictureError, read_pixels
-from backend.store import Audit, StageWriter, StoreError, audit_folder, writing
+from backend.regioning import KS, region_parameters
+from backend.store import Audit, StageWriter, StoreError, audit_folder, stage_parts, writing
+from backend.vector_stages import (
+    VectorError,
+    embed_audit,
+    find_regions,
+    lacking,
+    make_map,
+    map_parameters,
+    possible,
+)
 
 
 def _colourfulness(audit: Audit, row: int) -> float:
@@ -68,30 +78,125 @@ def run_stage(audit: Audit, stage: Stage, workers: int, progress: Callable[[int]
     writer.finish(everything, seconds, {name: version(name) for name in stage.packages})
 
 
+@dataclass
+class _Run:
+    """One run of `build` on an audit whose lock is held: what it did, and how it tells."""
+
+    folder: Path
+    workers: int
+    progress: Callable[[str, int], Callable[[int], object]]
+    say: Callable[[str], object]
+    ran: list[str] = field(default_factory=list)
+
+    def begin(self, stage: str) -> tuple[Audit, Callable[[int], object]]:
+        """The audit as it is now, and the progress of a stage. Every byte is checked before the first one."""
+        audit = Audit(self.folder)
+        wrong = [] if self.ran else audit.check()
+        if wrong:
+            raise StoreError(f"{wrong[0]}. Restore the folder from a copy, or delete it and import again.")
+        self.ran.append(stage)
+        return audit, self.progress(stage, len(audit))
+
+    def measures(self) -> None:
+        audit = Audit(self.folder)
+        for stage in STAGES:
+            if StageWriter(audit, stage.name, stage.parameters).state() != "done":
+                audit, progress = self.begin(stage.name)
+                run_stage(audit, stage, self.workers, progress)
+
+    def embeddings(self) -> None:
+        for wanted in lacking(Audit(self.folder)):
+            try:
+                model = wanted.load()
+                audit, progress = self.begin(f"embed-{wanted.name}")
+                embed_audit(audit, wanted.name, model, self.workers, progress)
+            except VectorError as error:
+                self.say(str(error))
+
+    def regions(self, name: str, ks: Sequence[int], lender: Audit | None, strict: bool) -> None:
+        """The regions of an embedding that are missing; where `strict`, what cannot be made is an error."""
+        audit = Audit(self.folder)
+        missing = [k for k in ks if not regions_done(audit, name, k, lender)]
+        if missing and lender is None:
+            missing, words = possible(audit, name, missing)
+            if words and strict:
+                raise VectorError(words[0])
+            for sentence in words:
+                self.say(sentence)
+        if missing:
+            audit, progress = self.begin(f"regions-{name}")
+            find_regions(audit, name, missing, lender)
+            progress(len(audit))
+
+    def map(self, name: str, lender: Audit | None) -> None:
+        """The map of an embedding that has regions."""
+        audit = Audit(self.folder)
+        if name not in (embedding for embedding, _ in audit.vectors.choices()):
+            return
+        if audit.vectors.map(name) is not None:
+            entry = audit.manifest["stages"][f"map-{name}"]
+            if entry["parameters"] == map_parameters(lender) or (lender is None and _borrowed(entry)):
+                return
+        try:
+            audit, progress = self.begin(f"map-{name}")
+            make_map(audit, name, lender, progress)
+        except VectorError as error:
+            self.ran.pop()
+            self.say(str(error))
+
+
+def _borrowed(entry: dict[str, Any]) -> bool:
+    return "borrowed" in entry["parameters"]
+
+
+def _offered(lender: Audit | None, name: str) -> Sequence[int]:
+    """The numbers of regions where nobody says another: KS, or those that the lender has."""
+    lent = [] if lender is None else [k for embedding, k in lender.vectors.choices() if embedding == name]
+    return lent or KS
+
+
+def regions_done(audit: Audit, name: str, k: int, lender: Audit | None = None) -> bool:
+    """Whether an audit has these regions as they would be made now; borrowed ones stay where nobody lends anew."""
+    if (name, k) not in audit.vectors.choices():
+        return False
+    entry = audit.manifest["stages"][f"regions-{name}-{k}"]
+    if lender is None and _borrowed(entry):
+        return True
+    return entry["parameters"] == region_parameters(k, lender.name if lender is not None else "")
+
+
 def build(
     cache: Path,
     name: str,
     workers: int = 0,
     progress: Callable[[str, int], Callable[[int], object]] = lambda stage, total: lambda rows: None,
+    ks: Sequence[int] = (),
+    regions_from: str = "",
+    say: Callable[[str], object] = lambda sentence: None,
 ) -> list[str]:
     """Run every stage of an audit that is missing or stale; return the names of those that ran.
 
-    `progress(stage, rows)` returns a function that is called as rows are done. Raises StoreError, also where a
-    file of the audit is damaged: nothing is computed from it then.
+    `progress(stage, rows)` returns a function that is called as rows are done. `ks` are numbers of regions other than
+    KS, `regions_from` is an audit of the same cache that lends its regions. `say` is given a sentence for every stage
+    that this audit does not allow. Raises StoreError, also where a file of the audit is damaged (nothing is computed
+    from it then), and where regions that were asked for cannot be made.
     """
     folder = audit_folder(cache, name)
     Audit(folder)
-    ran = []
+    lender = Audit.open(cache, regions_from) if regions_from else None
     with writing(folder):
-        audit = Audit(folder)
-        todo = [s for s in STAGES if StageWriter(audit, s.name, s.parameters).state() != "done"]
-        wrong = audit.check() if todo else []
-        if wrong:
-            raise StoreError(f"{wrong[0]}. Restore the folder from a copy, or delete it and import again.")
-        for stage in todo:
-            run_stage(audit, stage, workers or os.cpu_count() or 1, progress(stage.name, len(audit)))
-            ran.append(stage.name)
-    return ran
+        run = _Run(folder, workers or os.cpu_count() or 1, progress, say)
+        run.measures()
+        run.embeddings()
+        names = Audit(folder).vectors.embeddings()
+        if (ks or lender is not None) and not names:
+            raise VectorError(f"{name} has no embedding yet: make one with `python -m backend embed {name}`")
+        if lender is not None:
+            names = [embedding for embedding in names if embedding in lender.vectors.embeddings()] or names[:1]
+        for embedding in names:
+            run.regions(embedding, ks or _offered(lender, embedding), lender, strict=bool(ks))
+            run.map(embedding, lender)
+    return run.ran
 
 
 def status(audit: Audit) -> list[dict[str, Any]]:
@@ -109,15 +214,20 @@ def status(audit: Audit) -> list[dict[str, Any]]:
         for name, column in (("images", "image"), ("thumbnails", "thumbnail"))
     ]
     for stage in STAGES:
-        entry = audit.manifest["stages"].get(stage.name)
-        files = entry["files"] if entry else []
-        rows.append(
-            {
-                "stage": stage.name,
-                "state": StageWriter(audit, stage.name, stage.parameters).state(),
-                "rows": entry["rows"] if entry else 0,
-                "bytes": sum(audit.manifest["files"][file]["bytes"] for file in files),
-                "seconds": entry["seconds"] if entry else None,
-            }
-        )
+        rows.append(_status_row(audit, stage.name, StageWriter(audit, stage.name, stage.parameters).state()))
+    for name in audit.manifest["stages"]:
+        if stage_parts(name)[0] != "measure":
+            rows.append(_status_row(audit, name, "done" if audit.vectors.current(name) else "stale"))
     return rows
+
+
+def _status_row(audit: Audit, stage: str, state: str) -> dict[str, Any]:
+    entry = audit.manifest["stages"].get(stage)
+    files = entry["files"] if entry else []
+    return {
+        "stage": stage,
+        "state": state,
+        "rows": entry["rows"] if entry else 0,
+        "bytes": sum(audit.manifest["files"][file]["bytes"] for file in files),
+        "seconds": entry["seconds"] if entry else None,
+    }

@@ -13,7 +13,7 @@ import time
 from benchmarks._process import busy, ran, workplace
 from benchmarks._report import Figure, table
 
-SIZES = {"import_images": 10_000, "page": 60, "start": 94_500, "filter": 94_500}
+SIZES = {"import_images": 10_000, "page": 60, "start": 94_500, "filter": 94_500, "intervals": 450}
 
 
 def main() -> None:

@@ -9,12 +9,11 @@ from urllib.parse import quote
 
 import gradio as gr
 import pandas as pd
-import plotly.graph_objects as go
-from gradio.components.plot import PlotData
 
 from explorers import _published_markers as markers
 from explorers import _published_neutrality as neutrality
 from explorers import _published_neutrality_words as answers
+from explorers._charts import finish
 from explorers._published_markers import PALETTE, colour
 from explorers._shared import Params, View, address, escape, first
 
@@ -154,20 +153,6 @@ def to_address(state: Mapping[str, Any]) -> str:
     """The address of a view: only what differs from the default."""
     named = {name: "" if state[name] == next(iter(OPTIONS[name])) else state[name] for name in OPTIONS}
     return address(SLUG, **named, p=list(state["p"]))
-
-
-def finish(drawn: go.Figure, question: str, source: str) -> PlotData:
-    """A figure as Gradio's chart: fonts, no own background, no tool bar, still when swiped, words for its PNG."""
-    drawn.update_layout(
-        font={"family": "system-ui, sans-serif", "size": 12, "color": "#222222"},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        dragmode=False,
-        hoverlabel={"align": "left"},
-        template="none",
-        meta={"question": question, "source": source, "height": drawn.layout.height},
-    )
-    return PlotData(type="plotly", plot=go.Figure(drawn).to_json()[:-1] + ',"config":{"displayModeBar":false}}')
 
 
 def table_html(table: pd.DataFrame, label: str, note: str = "") -> str:

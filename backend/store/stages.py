@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 from collections.abc import Mapping
@@ -13,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backend.store.checks import measure_file
+from backend.store.arrays import npy_head
+from backend.store.checks import stage_files
 from backend.store.files import NEXT, StoreError, commit, sync
 from backend.store.reader import Audit, read_measure
 
@@ -21,11 +21,18 @@ from backend.store.reader import Audit, read_measure
 class StageWriter:
     """Writes one row-aligned measure range by range, so that a killed build goes on where it was."""
 
+    DTYPE = "float64"
+
     def __init__(self, audit: Audit, stage: str, parameters: Mapping[str, Any]) -> None:
         self.audit = audit
         self.stage = stage
         self.parameters = dict(parameters)
-        self.folder = audit.folder / "measures" / f"{stage}.parts"
+        self.file = stage_files(stage)[0]
+        self.folder = (audit.folder / self.file).with_suffix(".parts")
+
+    def shape(self, rows: int) -> tuple[int, ...]:
+        """The shape of the results of so many rows."""
+        return (rows,)
 
     def inputs(self) -> list[str]:
         return [shard for _, _, shard in self.audit.shards()]
@@ -52,21 +59,19 @@ class StageWriter:
 
     def load(self, shard: str, rows: int) -> np.ndarray | None:
         """The finished values of a range from an interrupted run, or None."""
-        ours = io.BytesIO()
-        np.save(ours, np.zeros(rows))
-        head = ours.getvalue()[: -8 * rows]
+        head, count = npy_head(self.shape(rows), self.DTYPE), int(np.prod(self.shape(rows)))
         try:
             data = self._part(shard).read_bytes()
         except OSError:  # none there
             return None
-        whole = len(data) == len(head) + 8 * rows and data.startswith(head)
-        return np.frombuffer(data, "float64", offset=len(head)) if whole else None
+        whole = len(data) == len(head) + count * np.dtype(self.DTYPE).itemsize and data.startswith(head)
+        return np.frombuffer(data, self.DTYPE, offset=len(head)).reshape(self.shape(rows)) if whole else None
 
     def save(self, shard: str, values: np.ndarray) -> None:
         """Keep the finished values of a range."""
         path = self._part(shard)
         with path.with_suffix(NEXT).open("wb") as file:
-            np.save(file, values.astype("float64"))
+            np.save(file, values.astype(self.DTYPE, order="C"))
         sync(path.with_suffix(NEXT))
         os.replace(path.with_suffix(NEXT), path)
 
@@ -83,17 +88,29 @@ class StageWriter:
         """Make the values of all rows part of the audit, listed in its manifest; the parts go."""
         if len(values) != len(self.audit):
             raise StoreError(f"stage {self.stage}: {len(values)} values for {len(self.audit)} rows")
-        name = measure_file(self.stage)
         table = pa.table({self.stage: pa.array(values, pa.float64())})
-        pq.write_table(table, self.audit.folder / (name + NEXT))
-        manifest = self.audit.manifest
-        manifest["stages"][self.stage] = {
-            "parameters": self.parameters,
-            "inputs": self.inputs(),
-            "rows": len(values),
-            "seconds": round(seconds, 1),
-            "versions": dict(versions),
-            "files": [name],
-        }
-        commit(self.audit.folder, manifest, [name])
+        pq.write_table(table, self.audit.folder / (self.file + NEXT))
+        list_stage(self.audit, self.stage, self.parameters, self.inputs(), seconds, versions)
+        commit(self.audit.folder, self.audit.manifest, [self.file])
         shutil.rmtree(self.folder)
+
+
+def list_stage(
+    audit: Audit,
+    stage: str,
+    parameters: Mapping[str, Any],
+    inputs: list[str],
+    seconds: float,
+    versions: Mapping[str, str],
+    note: str = "",
+) -> None:
+    """Put a stage that has run on all rows into an audit's manifest, which is not written yet."""
+    audit.manifest["stages"][stage] = {
+        "parameters": dict(parameters),
+        "inputs": inputs,
+        "rows": len(audit),
+        "seconds": round(seconds, 1),
+        "versions": dict(versions),
+        "files": stage_files(stage),
+        **({"note": note} if note else {}),
+    }

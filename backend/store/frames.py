@@ -1,0 +1,46 @@
+"""Reading the Parquet tables of an audit."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backend.store.files import StoreError
+
+_PLAIN = ("id", "sha256", "source")
+
+
+def read_frame(
+    path: Path,
+    wrong_columns: Callable[[pa.Schema], str],
+    wrong_values: Callable[[pa.Table], str] = lambda table: "",
+    rows: int | None = None,
+) -> pd.DataFrame:
+    """A Parquet table of ours as a frame: repeated texts become categories, 64-bit numbers stay whole where some are
+    missing. What the file says of pandas is not used.
+
+    Raises StoreError where it cannot be read, where it does not have as many `rows`, or where one of the two
+    functions (of checks.py) finds something wrong.
+    """
+    try:
+        data = path.read_bytes()
+        with pq.ParquetFile(io.BytesIO(data)) as file:
+            schema, count = file.schema_arrow, file.metadata.num_rows
+        wrong = wrong_columns(schema)
+        if not wrong and rows not in (None, count):
+            wrong = "it and the shards differ in rows"
+        if not wrong:
+            texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+            table = pq.read_table(io.BytesIO(data), read_dictionary=[t for t in texts if t not in _PLAIN])
+            table.validate(full=True)
+            wrong = wrong_values(table)
+            if not wrong:
+                return table.replace_schema_metadata().to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise StoreError(f"{path} cannot be read ({error}). Restore it from a copy or import again.") from error
+    raise StoreError(f"{path} is no such table of an audit: {wrong}. Restore it from a copy or import again.")
