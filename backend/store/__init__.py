@@ -3,7 +3,8 @@
 files.py says how files become whole, shards.py holds images, reader.py has `Audit`, writer.py `AuditWriter`
 (imports, generation), rows.py and frames.py their tables, journal.py what gave no image, and stages.py `StageWriter`
 (what is computed from an audit). vectors.py reads embeddings, regions and maps (`Audit.vectors`), vector_writers.py
-writes them; texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them; arrays.py holds the one, summaries.py the other of their files.
+writes them; arrays.py holds the one, summaries.py the other of their files.
+texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them.
 """
 
 from backend.store.checks import stage_parts

@@ -80,7 +80,8 @@ def text_values(table: pa.Table, rows: int, questions: Mapping[str, str]) -> str
         return "it names a row that the audit does not have"
     if not set(pc.unique(table.column("question")).to_pylist()) <= set(questions):
         return "it answers a question that was not asked"
-    if pc.max(pc.utf8_length(pc.unique(table.column("answer").combine_chunks()))).as_py() > LONGEST_TEXT:
+    answers = pc.unique(table.column("answer").combine_chunks()).cast(pa.string())
+    if pc.max(pc.utf8_length(answers)).as_py() > LONGEST_TEXT:
         return f"a text has more than {LONGEST_TEXT:,} characters"
     chances = table.column("probability").drop_null()
     if len(chances) and not pc.all(pc.and_(pc.greater_equal(chances, 0), pc.less_equal(chances, 1))).as_py():
