@@ -58,9 +58,14 @@ def _describer(table: Mapping[str, Any], kinds: Mapping[str, Mapping[str, Key]],
         raise SpecError(f"{where}: name: use 1 to 40 small letters, digits and dashes")
     check_language(values["language"], where)
     options = {key: values[key] for key in kinds[kind]}
-    title = clean_text(values["title"])[:200] or f"{values['name']} ({clean_text(options.get('model', kind))[:150]})"
+    title = clean_text(values["title"])[:200] or f"{values['name']} ({_short(options['model'])})"
     questions = _questions(values["questions"] or [], where)
     return DescriberSpec(values["name"], kind, title, values["language"], values["batch"], options, questions, folder)
+
+
+def _short(model: str) -> str:
+    """The last two parts of a model's name: a Hub id as it is, and of nobody's folders more than that."""
+    return "/".join(clean_text(model).rstrip("/").split("/")[-2:])[:150]
 
 
 def check_language(language: str, where: str) -> None:
