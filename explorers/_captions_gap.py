@@ -65,7 +65,7 @@ def gendered(audit: Audit, key: str, names: list[str]) -> list[str]:
 
 
 def figure(shown: pd.DataFrame, systems: list[str], starred: list[str]) -> go.Figure:
-    """A row a profession: filled marks are this audit's systems, open ones published, upright lines the labour force."""
+    """A row a profession: filled marks are the audit's systems, open ones published, upright lines work."""
     drawn, mine = go.Figure(), shown[~shown["published"].astype(bool)]
     theirs = shown[shown["published"].astype(bool)]
     groups = [(mine[mine["system"] == system], index, False) for index, system in enumerate(systems)]

@@ -151,6 +151,6 @@ def agreement_html(audit: Audit) -> str:
         '<div class="lk-scroll" tabindex="0" role="region" aria-label="Agreement"><table class="lk-words"><thead><tr>'
         f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         '<p class="lk-reading">Compared are images of which both say woman or both say man, or one each; texts with '
-        "both words, or neither, and labels that are no such word are left out. Kappa is 1 for full agreement and 0 for "
-        "what chance gives. Agreement is not truth: two models can share a mistake.</p>"
+        "both words, or neither, and labels that are no such word are left out. Kappa is 1 for full agreement and 0 "
+        "for what chance gives. Agreement is not truth: two models can share a mistake.</p>"
     )

@@ -242,7 +242,7 @@ def detail(audit: Audit, row: int) -> str:
     return (
         f'<div class="lk-detail"><img src="image/{name}/original" alt="{escape(described(data))}" '
         f'width="{int(data["width"])}" height="{int(data["height"])}"><div>'
-        f"<h2>{escape(data['subject'])}, {escape(data['system'])}, number {escape(data['number'])}</h2><dl>{rows}</dl>"
+        f"<h2>{escape(data['subject'])}, {escape(data['system'])}, number {escape(data['number'])}</h2>{texts_html(audit, row)}<dl>{rows}</dl>"
         f'<p class="lk-actions"><a class="lk-button" href="image/{name}/download" download>Download the original</a> '
         f'<a class="lk-button lk-view" href="?{escape(more)}">All of this system and subject</a></p></div></div>'
     )

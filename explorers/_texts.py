@@ -1,4 +1,4 @@
-"""Captions and answers as the tabs read them: who said what of which row, its markers, and one image's texts as HTML."""
+"""Captions and answers as the tabs read them: who said what of which row, its markers, one image's texts."""
 
 from __future__ import annotations
 

@@ -32,14 +32,14 @@ man are counted, whole words only, after the profession's own name is taken out 
 word for a woman where a waitress was asked for). A text with both kinds counts as both. % woman words is their share of
 both; a profession whose texts hold neither has no value, which is not 0.
 
-The gap is that share minus the share of women in the US labour force, in points. Log-odds say how much likelier a word is
-in one group than in the other, drawn towards the words of all texts so that rare ones do not win by chance (Monroe and
-others, 2008). A question with fixed answers gets the likeliest of them, with its share of the likelihood.
+The gap is that share minus the share of women in the US labour force, in points. Log-odds say how much likelier a word
+is in one group than in the other, drawn towards the words of all texts so that rare ones do not win by chance (Monroe
+and others, 2008). A question with fixed answers gets the likeliest of them, with its share of the likelihood.
 """
 CANNOT = """
 A text says what a model reads into a picture; the model has biases of its own, and was shown a picture of nobody. Few
-models say "person", so what they say is gendered more than what is drawn. A word list misses words that are not in it, and
-other languages than its own. The labour force is that of the United States in 2021.
+models say "person", so what they say is gendered more than what is drawn. A word list misses words that are not in it,
+and other languages than its own. The labour force is that of the United States in 2021.
 """
 
 
