@@ -84,7 +84,7 @@ def figure(shown: pd.DataFrame, systems: list[str], starred: list[str]) -> go.Fi
     )
     names = shown.drop_duplicates("place").sort_values("place")["profession"]
     labels = [escape(name) + (" *" if name in starred else "") for name in names]
-    axis_style(drawn, labels, "woman words, % of woman and man words", [-3, 103])
+    axis_style(drawn, labels, "% woman words", [-3, 103])
     drawn.update_layout(height=max(34 * len(labels), 80) + 90)
     return drawn
 
@@ -152,7 +152,7 @@ def summary_html(audit: Audit, key: str) -> str:
     for system, part in table.groupby("system"):
         n, mean = int(part["n"].sum()), means.loc[system]
         cells = [f"{n:,}", _no(mean["pct_woman"]), f"{int(mean['professions'])} of {len(part)}"]
-        cells.append(_no(part["gap"].mean(), " points"))
+        cells.append(_no(part["gap"].mean(), "\u00a0points"))
         for column in ("pct_marked", "pct_person", "pct_profession"):
             hits = round(float((part[column] * part["n"] / 100).sum()))
             low, high = wilson(hits, n)

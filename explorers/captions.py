@@ -179,8 +179,9 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     with gr.Row() as made.for_gap:
         orders = [(label, value) for value, label in gap.ORDERS.items()]
         made.order = gr.Radio(orders, value="gap", label="Sort by", min_width=300)
-        made.published = gr.Checkbox(True, label="Published systems too", min_width=180)
-        made.everything = gr.Checkbox(False, label=f"All professions, not the {gap.TOP} widest gaps", min_width=180)
+        with gr.Column(min_width=280):
+            made.published = gr.Checkbox(True, label="Published systems too")
+            made.everything = gr.Checkbox(False, label=f"All professions, not the {gap.TOP} widest gaps")
     with gr.Row(visible=False) as made.for_words:
         pairs = [(label, value) for value, label in words.GROUPS.items()]
         made.by = gr.Radio(pairs, value="system", label="Compare", min_width=240)
