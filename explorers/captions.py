@@ -288,8 +288,8 @@ def _none_html(audit: Audit) -> str:
     """What an audit without texts says: the commands that make them."""
     name = escape(audit.name)
     return (
-        f"<h2>What do captions say of these images?</h2><p>{name} has no captions and no answers yet. Make them with the "
-        f"models of Stable Bias, with any other (see <code>assets/describers</code>), or take your own from a CSV file:</p>"
+        f"<h2>What do captions say of these images?</h2><p>{name} has no captions and no answers yet. Make them with "
+        "the models of Stable Bias, with others (<code>assets/describers</code>), or take your own from a CSV file:</p>"
         f"<pre>.venv/bin/python -m backend describe {name} assets/describers/stable-bias.toml\n"
         f".venv/bin/python -m backend import-texts {name} captions.csv</pre>"
         "<p>A column <code>label_caption</code> of the images' own table is read without a command. Then start the app "
