@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from backend.build import build, status
 from backend.commands import add_vector_commands, regions_number, run_embed, run_import_embedding
+from backend.commands_text import add_text_commands, run_describe, run_import_texts
 from backend.generate import SHARD_ROWS as GENERATED_ROWS
 from backend.generate import Outcome, generate
 from backend.importers import open_source
@@ -77,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
     build_.add_argument("--k", action="append", default=[], type=regions_number, help=text, **number)
     text = "take regions from another audit of the same embedding"
     build_.add_argument("--regions-from", default="", metavar="AUDIT", help=text)
-    more = add_vector_commands(commands)
+    more = [*add_vector_commands(commands), *add_text_commands(commands)]
     table = commands.add_parser("status", help="check every byte of an audit and print its stages")
     table.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
     for command in (into, build_, more[0]):
@@ -263,6 +264,8 @@ COMMANDS = {
     "generate": run_generate,
     "embed": run_embed,
     "import-embedding": run_import_embedding,
+    "describe": run_describe,
+    "import-texts": run_import_texts,
     "build": run_build,
     "status": run_status,
 }

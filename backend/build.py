@@ -216,8 +216,10 @@ def status(audit: Audit) -> list[dict[str, Any]]:
     for stage in STAGES:
         rows.append(_status_row(audit, stage.name, StageWriter(audit, stage.name, stage.parameters).state()))
     for name in audit.manifest["stages"]:
-        if stage_parts(name)[0] != "measure":
-            rows.append(_status_row(audit, name, "done" if audit.vectors.current(name) else "stale"))
+        kind, called, _ = stage_parts(name)
+        if kind != "measure":
+            current = audit.texts.complete(called) if kind == "text" else audit.vectors.current(name)
+            rows.append(_status_row(audit, name, "done" if current else "stale"))
     return rows
 
 

@@ -121,7 +121,7 @@ def load_spec(path: Path, kinds: Mapping[str, Mapping[str, Key]]) -> Spec:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(f"{path} is no TOML: {error}") from error
-    top = _checked(data, _TOP, str(path), "")
+    top = checked_table(data, _TOP, str(path), "")
     subsets = tuple(_subset(top[name], name, path) for name in SUBSETS if top[name] is not None)
     if not subsets:
         raise SpecError(f"{path}: no prompts: add a table [professions], [identities] or [neutral]")
@@ -134,7 +134,7 @@ def _fail(where: str, key: str, words: str) -> SpecError:
     return SpecError(f"{where}: {key}: {words}")
 
 
-def _checked(table: Mapping[str, Any], keys: Mapping[str, Key], where: str, prefix: str) -> dict[str, Any]:
+def checked_table(table: Mapping[str, Any], keys: Mapping[str, Key], where: str, prefix: str) -> dict[str, Any]:
     """The values of a table with defaults filled in. Raises SpecError on an unknown or missing key or a bad value."""
     for name in table:
         if name not in keys:
@@ -199,7 +199,7 @@ def _texts(values: Iterable[Any], where: str, name: str, longest: int, empty: bo
 
 def _subset(table: Mapping[str, Any], subset: str, path: Path) -> SubsetSpec:
     where, prefix = str(path), f"{subset}."
-    values = _checked(table, _SUBSETS[subset], where, prefix)
+    values = checked_table(table, _SUBSETS[subset], where, prefix)
     templates = _texts(values["templates"], where, prefix + "templates", LONGEST["prompt"], empty=False)
     places = _WORDS[subset]
     for template in templates:
@@ -251,9 +251,9 @@ def _systems(top: Mapping[str, Any], data: Mapping[str, Any], path: Path, kinds:
         if not isinstance(table, dict):
             raise _fail(str(path), prefix[:-1], "is not a table; write [[systems]]")
         chosen = {"kind": Key(str, choices=tuple(kinds))}
-        kind = _checked({key: table[key] for key in chosen if key in table}, chosen, str(path), prefix)["kind"]
+        kind = checked_table({key: table[key] for key in chosen if key in table}, chosen, str(path), prefix)["kind"]
         keys = {**SYSTEM_KEYS, **IMAGE_KEYS, **kinds[kind]}
-        values = _checked(table, keys, str(path), prefix)
+        values = checked_table(table, keys, str(path), prefix)
         values |= {key: value for key, value in shared.items() if key not in table}
         size = values.pop("size") or (None if {"width", "height"} & table.keys() else top["size"])
         values |= {} if size is None else {"width": size, "height": size}

@@ -16,6 +16,7 @@ import pandas as pd
 from backend.metrics.intervals import wilson
 from backend.store import Audit
 from explorers._shared import address, count, escape, percent
+from explorers._texts import texts_html
 
 ANY = "-"
 SORTS = {
@@ -242,7 +243,8 @@ def detail(audit: Audit, row: int) -> str:
     return (
         f'<div class="lk-detail"><img src="image/{name}/original" alt="{escape(described(data))}" '
         f'width="{int(data["width"])}" height="{int(data["height"])}"><div>'
-        f"<h2>{escape(data['subject'])}, {escape(data['system'])}, number {escape(data['number'])}</h2><dl>{rows}</dl>"
+        f"<h2>{escape(data['subject'])}, {escape(data['system'])}, number {escape(data['number'])}</h2>"
+        f"{texts_html(audit, row)}<dl>{rows}</dl>"
         f'<p class="lk-actions"><a class="lk-button" href="image/{name}/download" download>Download the original</a> '
         f'<a class="lk-button lk-view" href="?{escape(more)}">All of this system and subject</a></p></div></div>'
     )

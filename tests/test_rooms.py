@@ -53,6 +53,12 @@ ROOMS = {
     "backend.regioning": {"backend.records", "backend.quality", "backend.regions", "backend.store"},
     "backend.vector_stages": {"backend", "torch"},
     "backend.commands": {"backend", "tqdm"},
+    "backend.describers": {
+        *("backend.records", "backend.spec", "backend.systems", "backend.describe", "backend.metrics"),
+        *("PIL", "torch", "transformers"),
+    },
+    "backend.texts": {"backend", "PIL", "tqdm"},
+    "backend.commands_text": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
@@ -64,7 +70,10 @@ ROOMS = {
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette"},
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
-PACKAGES = ("backend.importers", "backend.metrics", "backend.starter", "backend.store", "backend.systems")
+PACKAGES = (
+    *("backend.describers", "backend.importers", "backend.metrics"),
+    *("backend.starter", "backend.store", "backend.systems"),
+)
 ALWAYS = {"numpy", "pandas"}
 LAZY = {
     *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),

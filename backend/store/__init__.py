@@ -4,6 +4,7 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 (imports, generation), rows.py and frames.py their tables, journal.py what gave no image, and stages.py `StageWriter`
 (what is computed from an audit). vectors.py reads embeddings, regions and maps (`Audit.vectors`), vector_writers.py
 writes them; arrays.py holds the one, summaries.py the other of their files.
+texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them.
 """
 
 from backend.store.checks import stage_parts
@@ -12,11 +13,14 @@ from backend.store.reader import Audit
 from backend.store.rows import interrupted
 from backend.store.stages import StageWriter
 from backend.store.summaries import Quality, Region, Summary
+from backend.store.text_writers import TextWriter, write_texts
+from backend.store.texts import LONGEST_TEXT, TextSource
 from backend.store.vector_writers import EmbeddingWriter, write_map, write_regions
 from backend.store.vectors import Regions, Vectors
 from backend.store.writer import AuditWriter
 
 __all__ = [
+    "LONGEST_TEXT",
     "Audit",
     "AuditWriter",
     "EmbeddingWriter",
@@ -26,6 +30,8 @@ __all__ = [
     "StageWriter",
     "StoreError",
     "Summary",
+    "TextSource",
+    "TextWriter",
     "Vectors",
     "audit_folder",
     "audit_names",
@@ -33,5 +39,6 @@ __all__ = [
     "stage_parts",
     "write_map",
     "write_regions",
+    "write_texts",
     "writing",
 ]

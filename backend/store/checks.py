@@ -23,13 +23,13 @@ REPORT_COLUMNS = ("source", "item", "outcome", "reason")
 MOST = 2**53
 OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
 """As importers name columns: 60 letters, and a number where two would be the same."""
-_FILE = re.compile(r"((images|measures|embeddings|regions|map)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_FILE = re.compile(r"((images|measures|embeddings|regions|map|text)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 """An embedding's name."""
-_VECTORS = re.compile(rf"(embed|map)-({NAME})|(regions)-({NAME})-([1-9][0-9]{{0,3}})")
+_VECTORS = re.compile(rf"(embed|map|text)-({NAME})|(regions)-({NAME})-([1-9][0-9]{{0,3}})")
 
 
 def measure_file(name: str) -> str:
@@ -38,7 +38,8 @@ def measure_file(name: str) -> str:
 
 
 def stage_parts(name: str) -> tuple[str, str, int]:
-    """What a stage's name says: its kind ("embed", "regions", "map", else "measure"), its embedding, and k.
+    """What a stage's name says: its kind ("embed", "regions", "map", "text", else "measure"), its embedding or
+    describer, and k.
 
     >>> stage_parts("regions-blip-vqa-24"), stage_parts("colourfulness")
     (('regions', 'blip-vqa', 24), ('measure', '', 0))
@@ -56,6 +57,8 @@ def stage_files(name: str) -> list[str]:
         return [f"embeddings/{embedding}.npy"]
     if kind == "map":
         return [f"map/{embedding}.npy"]
+    if kind == "text":
+        return [f"text/{embedding}.parquet"]
     if kind == "regions":
         return [f"regions/{embedding}-{k}.{ending}" for ending in ("parquet", "npy", "json")]
     return [measure_file(name)]

@@ -26,6 +26,7 @@ from backend.store.checks import (
 from backend.store.files import StoreError, audit_folder, check_files, read_manifest
 from backend.store.frames import read_frame
 from backend.store.shards import Shard
+from backend.store.texts import Texts
 from backend.store.vectors import Vectors
 
 OPEN_SHARDS = 64
@@ -113,6 +114,7 @@ class Audit:
         self.generations["subject"] = subjects(self.generations)
         self.report()
         self.vectors = Vectors(folder, manifest, rows)
+        self.texts = Texts(folder, manifest, rows)
         for name, entry in manifest["stages"].items():
             if stage_parts(name)[0] == "measure" and len(read_measure(folder, name)) != entry["rows"]:
                 raise StoreError(f"{folder / measure_file(name)} does not have a number for every row. Import again.")
