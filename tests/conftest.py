@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -21,6 +22,8 @@ HOME = pytest.StashKey[str]()
 
 def pytest_configure(config):
     """Before any test imports huggingface_hub or gradio: offline, quiet, and no file outside a temporary folder."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job; our processes inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[HOME] = tempfile.mkdtemp(prefix="likeness-tests-")
     os.environ |= {
         "HF_HUB_OFFLINE": "1",
