@@ -9,16 +9,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from backend import embed
+from backend.build import status
+from backend.describe import load_asker
 from backend.generate import fingerprint, public, requests_of
+from backend.regioning import KS, own_regions
 from backend.spec import load_spec
 from backend.starter.captions import known_words
 from backend.starter.data import read_rows
-from backend.starter.questions import ETHNICITY, GENDER, JOB
+from backend.starter.questions import APPEARANCE, ETHNICITY, GENDER, JOB
 from backend.starter.report import write_tables
 from backend.starter.words import PROFESSIONS, SYSTEMS, TONES
 from backend.store import Audit
 from backend.systems import KEYS, make_system
 from backend.systems.pipeline import folder_hash
+from benchmarks import calibration
 
 ROOT = Path(__file__).parents[1]
 STARTER, CACHE = ROOT / "assets" / "starter", ROOT / "cache"
@@ -153,3 +158,37 @@ def test_the_readme_says_what_was_measured(tmp_path):
     write_tables(tmp_path)
     assert (tmp_path / "README.md").read_text() == text
     assert len(read_rows(STARTER / "realised.csv")) == 3 * (20 * 8 + 7)
+
+
+def test_every_stage_of_the_audit_is_done(audit):
+    states = {row["stage"]: row["state"] for row in status(audit)}
+    assert set(states.values()) == {"done"}
+    assert {"embed-blip-vqa", "regions-blip-vqa-24", "map-blip-vqa", "text-starter-vqa"} <= set(states)
+
+
+def test_regions_follow_from_the_vectors_that_ship(audit):
+    for made in own_regions(audit, "blip-vqa", KS):
+        there = audit.vectors.regions("blip-vqa", made.k)
+        assert np.array_equal(made.region, there.region)
+        assert made.summary.regions == there.summary.regions
+
+
+def test_vectors_follow_from_the_images(audit):
+    model = embed.load("blip-vqa", str(STARTER / "blip-vqa"))
+    made = embed.as_unit(model.vectors([pixels(audit.image(row)[0]) for row in range(16)]))
+    assert np.abs(made - audit.vectors.embedding("blip-vqa")[:16]).max() < 5e-3
+
+
+def test_answers_follow_from_the_images(audit):
+    texts = audit.texts.table("starter-vqa")
+    told = texts[texts["row"] < 20]
+    pictures = [Image.fromarray(pixels(audit.image(row)[0])) for row in range(20)]
+    asker = load_asker(STARTER / "blip-vqa")
+    for name, question, choices in (("appearance", APPEARANCE, ()), ("gender", GENDER, ("woman", "man", "person"))):
+        there = told[told["question"] == name].sort_values("row")
+        assert [answer.text for answer in asker.ask(pictures, question, choices)] == there["answer"].tolist()
+
+
+def test_the_calibration_in_the_readme_is_measured(audit):
+    text = (ROOT / "README.md").read_text()
+    assert "\n".join(calibration.lines(audit)) in text
