@@ -111,7 +111,7 @@
   const buttons = () => {
     dialog.querySelector('[data-step="-1"]').disabled = position <= 0;
     dialog.querySelector('[data-step="1"]').disabled = position < 0 || position >= links.length - 1;
-    const where = position < 0 ? "" : `${position + 1} of ${links.length} on this page`;
+    const where = position < 0 ? "" : `${position + 1} of ${links.length} in this column`;
     dialog.querySelector(".lk-position").textContent = where;
   };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
 from urllib.parse import quote
 
@@ -15,8 +16,8 @@ from backend.records import count
 from backend.systems import Refused
 from explorers._shared import csv_chunks, escape, percent
 
-WELCOME = """<p class="lk-reading">Nothing is drawn yet. The first time takes some seconds longer: the model has to be
-loaded.</p>"""
+WELCOME = """<p class="lk-reading">Nothing is drawn yet: press Draw. The first time takes some seconds longer, because the
+model has to be loaded. The same prompt, seed and settings give the same pictures, so a copied address does, too.</p>"""
 SMALL = 200_000
 """Bytes up to which a picture travels as it came; of a larger one its thumbnail does."""
 
@@ -67,6 +68,8 @@ starter's drawings only.</p>"""
 
 _NO_FACTS = """<p class="lk-reading">These are a small model's answers, not facts: nobody is pictured. It was taught to
 answer the question about ethnicity with a skin tone.</p>"""
+_MIND = """<p class="lk-state">Mind the note above about the prompt: the model names one of its words for any picture,
+also for one that means nothing.</p>"""
 
 
 def _figure(wish: Wish, place: int, picture: bytes | Refused) -> str:
@@ -80,7 +83,7 @@ def _figure(wish: Wish, place: int, picture: bytes | Refused) -> str:
     kind, data = (checked.format.lower(), picture) if len(picture) <= SMALL else ("webp", checked.thumbnail)
     source = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
     words = f"{wish.prompt}: {wish.system}, seed {seed}, number {place + 1}"
-    name = f"{escape(wish.system)}-{seed}.{kind}"
+    name = escape(f"{wish.system}-{re.sub(r'[^a-z0-9]+', '-', wish.prompt.lower())[:60].strip('-')}-{seed}.{kind}")
     save = f'<a href="{source}" download="{name}" aria-label="Save picture {place + 1}">Save</a>'
     return (
         f'<figure class="lk-figure"><img src="{source}" alt="{escape(words)}"><figcaption>'
@@ -101,7 +104,7 @@ def _summary(drawn: Drawn) -> str:
                 f"95 % interval {percent(low, '')} to {percent(high)})"
             )
         items.append(f"<li>{escape(question)} {'; '.join(parts)}</li>")
-    return f"<h3>What a model answered</h3>{_NO_FACTS}<ul>{''.join(items)}</ul>"
+    return f"<h3>What a model answered</h3>{_NO_FACTS}{_MIND if drawn.notes else ''}<ul>{''.join(items)}</ul>"
 
 
 def answers_frame(drawn: Drawn) -> pd.DataFrame:
@@ -113,6 +116,9 @@ def answers_frame(drawn: Drawn) -> pd.DataFrame:
             "seed": drawn.wish.seed + place,
             "system": drawn.wish.system,
             "prompt": drawn.wish.prompt,
+            "steps": drawn.wish.steps,
+            "guidance": drawn.wish.guidance,
+            "notes": " ".join(drawn.notes),
         }
         for question, answer in zip(QUESTIONS, answers, strict=False):
             row |= {question: answer.text, f"probability: {question}": round(answer.probability, 4)}

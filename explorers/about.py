@@ -10,7 +10,7 @@ import gradio as gr
 import pandas as pd
 
 from backend.store import Audit
-from explorers._shared import Params, View, address, count, escape, first, note_html
+from explorers._shared import Params, View, address, count, escape, first
 
 SLUG = "about"
 TITLE = "About"
@@ -66,7 +66,7 @@ def loaded_html(audit: Audit) -> str:
         for s in audit.manifest["sources"]
     )
     return (
-        f"<h2>Loaded: {escape(audit.name)}, {count(len(audit), 'image')}</h2>{note_html(audit)}"
+        f"<h2>Loaded: {escape(audit.name)}, {count(len(audit), 'image')}</h2>"
         "<div class='lk-scroll'><table>"
         "<thead><tr><th scope=col>System</th><th scope=col>Images</th><th scope=col>Subjects</th>"
         f"<th scope=col>With a recorded prompt</th></tr></thead><tbody>{rows}</tbody></table></div>"

@@ -36,9 +36,9 @@ Each column is one system and one profession (or another prompt subject). Read t
 systems that were given different prompts are not compared like with like. Then compare columns, not single pictures:
 how alike are the pictures in a column, and what changes between columns?
 
-The bar and the table count labels that came with the images: whoever made the data set gave them, and its own
-documentation says by which rule. They count every image of the column, also where a filter hides some. Shares have 95
-% Wilson intervals; where two intervals overlap, the columns may not differ. The figures of the labour force are
+Where images came with labels, a bar and a table count them: whoever made the data set gave the labels, and its own
+documentation says by which rule. Bar and table count every image of the column, also where a filter hides some. Shares
+have 95 % Wilson intervals; where two intervals overlap, the columns may not differ. The figures of the labour force are
 estimates of a survey, printed there without an interval.
 
 With the keyboard: Tab reaches the pictures, the arrow keys move among them, Enter opens one.

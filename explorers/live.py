@@ -15,7 +15,7 @@ import gradio as gr
 from backend.installed import lacking
 from backend.live import GUIDANCE, HIGHEST_SEED, IMAGES, LONGEST_PROMPT, STEPS, Live, LiveError, News
 from backend.spec import SpecError
-from backend.starter.captions import profession_prompt
+from backend.starter.captions import known_words, profession_prompt
 from backend.starter.words import PROFESSIONS
 from backend.store import Audit
 from explorers._live import WELCOME, drawn_html, news_html, problem_html
@@ -41,6 +41,8 @@ same pictures. **Guidance** says how strongly the prompt pulls, **steps** how of
 The answers come from a small model that was taught on such drawings. They are what it answered, with the probability
 that it gave to that answer, and no fact about anybody: nobody is pictured.
 Sixteen pictures are few: the interval says how far the share of other seeds may lie.
+
+The words that the starter's systems were taught: {words}.
 """
 
 
@@ -60,7 +62,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         cancel = gr.Button("Cancel", size="sm", min_width=120, elem_id="lk-live-cancel")
     board = gr.HTML(WELCOME, elem_id="lk-live-board", elem_classes="lk-board", min_height=240, apply_default_css=False)
     with gr.Accordion("How to read this", open=False):
-        gr.Markdown(HOW)
+        gr.Markdown(HOW.format(words=", ".join(known_words())))
 
     def drawing(system, prompt, images, seed, steps, guidance, request: gr.Request):
         yield from run(live, [system, prompt, images, seed, steps, guidance], str(request.session_hash))
@@ -73,7 +75,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         event(drawing, inputs, [board, address_bar], concurrency_limit=AT_ONCE, concurrency_id=SLUG, **quiet)
     cancel.click(stop, None, None, queue=False, **quiet)
     profession.input(_prompt_of, profession, inputs[1], queue=False, **quiet)
-    return View(inputs, partial(_open, live), live.close)
+    return View([*inputs, profession], partial(_open, live), live.close)
 
 
 def _controls(live: Live) -> tuple[list[Any], gr.Dropdown]:
@@ -81,7 +83,7 @@ def _controls(live: Live) -> tuple[list[Any], gr.Dropdown]:
         names = list(live.systems)
         system = gr.Dropdown(names, value=names[0], label="System", min_width=160, elem_id="lk-live-system")
         jobs = {"label": "Profession", "min_width": 160, "elem_id": "lk-live-profession"}
-        profession = gr.Dropdown(list(PROFESSIONS), value=None, **jobs)
+        profession = gr.Dropdown(list(PROFESSIONS), value="firefighter", **jobs)
         prompt = gr.Textbox(
             profession_prompt("firefighter"),
             label="Prompt",
@@ -128,4 +130,5 @@ def _open(live: Live, params: Params) -> list[Any]:
         wish = live.wish(system, values[1] or profession_prompt("firefighter"), *numbers)
     except LiveError:
         wish = live.wish(system, profession_prompt("firefighter"), *DEFAULTS.values())
-    return [wish.system, wish.prompt, wish.images, wish.seed, wish.steps, wish.guidance]
+    named = next((name for name in PROFESSIONS if profession_prompt(name) == wish.prompt), None)
+    return [wish.system, wish.prompt, wish.images, wish.seed, wish.steps, wish.guidance, named]

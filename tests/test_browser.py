@@ -215,7 +215,7 @@ def test_the_keyboard_reaches_everything(open_page, served):
     expect(dialog.locator("h2")).to_contain_text("number 1")
     page.keyboard.press("ArrowRight")
     expect(dialog.locator("h2")).to_contain_text("number 2")
-    expect(dialog.locator(".lk-position")).to_have_text("2 of 20 on this page")
+    expect(dialog.locator(".lk-position")).to_have_text("2 of 20 in this column")
     page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     assert page.evaluate("document.activeElement.matches('#lk-grid-1 a[data-detail]')")
