@@ -16,8 +16,9 @@ from backend.records import count
 from backend.systems import Refused
 from explorers._shared import csv_chunks, escape, percent
 
-WELCOME = """<p class="lk-reading">Nothing is drawn yet: press Draw. The first time takes some seconds longer, because the
-model has to be loaded. The same prompt, seed and settings give the same pictures, so a copied address does, too.</p>"""
+WELCOME = """<p class="lk-reading">Nothing is drawn yet: press Draw. The first time takes some seconds longer, because
+the model has to be loaded. The same prompt, seed and settings give the same pictures, so a copied address does,
+too.</p>"""
 SMALL = 200_000
 """Bytes up to which a picture travels as it came; of a larger one its thumbnail does."""
 
