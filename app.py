@@ -39,6 +39,8 @@ CONTENT_NOTE = (
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
 UI = ("app.js", "app.css", "charts.js")
+QUEUED = 64
+"""Events that wait for Gradio's queue, which only Live uses; more than its memory of sessions holds would stop it."""
 SESSIONS = 500
 """Visitors whose controls Gradio keeps in memory, about 0.7 MB each; the one seen longest ago has to reload."""
 ADDRESS_JS = """
@@ -215,6 +217,8 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
     # would hand out any file of this machine. See also explorers/_guard.py.
     blocks.has_launched = blocks.is_running = True
     blocks.state_session_capacity = SESSIONS
+    blocks.enable_monitoring = False
+    blocks.queue(max_size=QUEUED, api_open=False)
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<script src="ui/app.js"></script><script src="ui/charts.js"></script><link rel="stylesheet" href="ui/app.css">'

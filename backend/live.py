@@ -9,9 +9,8 @@ import queue
 import re
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +23,13 @@ from backend.spec import SpecError, load_spec
 from backend.starter.captions import known_words
 from backend.starter.questions import ETHNICITY, GENDER, JOB
 from backend.systems import KEYS, Refused, Request, StoppedError, System, make_system
+from backend.waiting import Line, LiveError, Ticket
 
 QUESTIONS = {GENDER: "gender", ETHNICITY: "skin tone, asked as ethnicity", JOB: "job"}
 """Each question that the starter's model is asked, and what a table calls it."""
 LONGEST_PROMPT = 400
 IMAGES, STEPS, GUIDANCE, HIGHEST_SEED = (4, 16), (1, 50), (1.0, 10.0), 2**31 - 100
-MOST_WAITING = 8
 MOST_SECONDS = 180
-SILENCE = 20
-"""Seconds after which a visitor who takes no news is taken to have left."""
-
-
-class LiveError(Exception):
-    """Why nothing is drawn, in a sentence for the visitor."""
 
 
 @dataclass(frozen=True)
@@ -72,67 +65,6 @@ class Drawn:
     seconds: float
 
 
-@dataclass
-class _Ticket:
-    visitor: str
-    heard: float = field(default_factory=time.monotonic)
-    stopped: threading.Event = field(default_factory=threading.Event)
-    news: queue.Queue = field(default_factory=queue.Queue)
-    working: bool = False
-
-    def gone(self) -> bool:
-        return self.stopped.is_set() or time.monotonic() - self.heard > SILENCE
-
-
-class _Line:
-    """Who waits, in order. The first in line may work; whoever has left without a word is passed over."""
-
-    def __init__(self) -> None:
-        self._tickets: deque[_Ticket] = deque()
-        self._lock = threading.Lock()
-        self._closed = False
-
-    def join(self, visitor: str) -> _Ticket:
-        with self._lock:
-            self._clear()
-            if self._closed:
-                raise LiveError("The app is being closed.")
-            if any(ticket.visitor == visitor for ticket in self._tickets):
-                raise LiveError("Your last wish is still being drawn: wait for it, or cancel it.")
-            if len(self._tickets) > MOST_WAITING:
-                raise LiveError(f"{MOST_WAITING} others wait already. Try again in a minute or two.")
-            ticket = _Ticket(visitor)
-            self._tickets.append(ticket)
-            return ticket
-
-    def before(self, ticket: _Ticket) -> int:
-        with self._lock:
-            self._clear()
-            if ticket not in self._tickets:
-                raise LiveError("Cancelled: you left the line.")
-            return self._tickets.index(ticket)
-
-    def leave(self, ticket: _Ticket) -> None:
-        with self._lock:
-            if ticket in self._tickets:
-                self._tickets.remove(ticket)
-
-    def stop(self, visitor: str) -> None:
-        with self._lock:
-            for ticket in self._tickets:
-                if ticket.visitor == visitor:
-                    ticket.stopped.set()
-
-    def close(self) -> None:
-        self._closed = True
-        for ticket in list(self._tickets):
-            ticket.stopped.set()
-
-    def _clear(self) -> None:
-        for ticket in [ticket for ticket in self._tickets if not ticket.working and ticket.gone()]:
-            self._tickets.remove(ticket)
-
-
 class Live:
     """The systems of a spec, drawn from on demand. Raises SpecError where the spec cannot be used."""
 
@@ -141,7 +73,8 @@ class Live:
         if not systems:
             raise SpecError(f"{spec}: no system in it can draw: add one of another kind than folder")
         self.systems = {system.name: system for system in systems}
-        self._line = _Line()
+        self._line = Line()
+        self._made: dict[str, System] = {}
         self._loaded: System | None = None
         self._asker: Any = None
 
@@ -198,15 +131,14 @@ class Live:
                 yield News(waiting=before)
                 if ticket.stopped.wait(0.3):
                     raise LiveError("Cancelled.")
-            ticket.working = True
             worker.start()
             yield from self._listen(ticket, worker)
         finally:
             ticket.stopped.set()
-            if not ticket.working:
+            if worker.ident is None:  # it was never started: nothing else leaves the line
                 self._line.leave(ticket)
 
-    def _listen(self, ticket: _Ticket, worker: threading.Thread) -> Iterator[News | Drawn]:
+    def _listen(self, ticket: Ticket, worker: threading.Thread) -> Iterator[News | Drawn]:
         latest: Any = News()
         while not isinstance(latest, Drawn):
             ticket.heard = time.monotonic()
@@ -220,7 +152,7 @@ class Live:
                 raise latest
         yield latest
 
-    def _work(self, wish: Wish, ticket: _Ticket) -> None:
+    def _work(self, wish: Wish, ticket: Ticket) -> None:
         try:
             ticket.news.put(self._make(wish, ticket))
         except StoppedError as stopped:
@@ -232,12 +164,15 @@ class Live:
         finally:
             self._line.leave(ticket)
 
-    def _make(self, wish: Wish, ticket: _Ticket) -> Drawn:
+    def _make(self, wish: Wish, ticket: Ticket) -> Drawn:
         began = time.monotonic()
+        _go_on(ticket, began)
         notes = self.notes(wish)
         ticket.news.put(News(notes=notes))
         system = self._system(wish.system)
-        system.options = {**system.spec.options, "steps": wish.steps, "guidance": wish.guidance}
+        drawing = time.monotonic()  # loading, which may be a download, has no limit of time
+        options = {**system.spec.options, "steps": wish.steps, "guidance": wish.guidance}
+        system.options = options | {name: MOST_SECONDS for name in ("timeout",) if options.get(name, 0) > MOST_SECONDS}
         lost = system.left_out(wish.prompt) if hasattr(system, "left_out") else ""
         if lost:
             shown = lost if len(lost) <= 200 else f"{lost[:200]} …"
@@ -249,13 +184,13 @@ class Live:
         for place, batch in enumerate(batches):
 
             def step(done: int, earlier: int = place * wish.steps) -> None:
-                _go_on(ticket, began)
+                _go_on(ticket, drawing)
                 ticket.news.put(News(0, earlier + done, len(batches) * wish.steps, notes))
 
             step(0)
             system.on_step = step
             pictures += system.generate(batch)
-        _go_on(ticket, began)
+        _go_on(ticket, drawing)
         answers: tuple[tuple[Answer, ...], ...] = ()
         if of_starter(self.systems[wish.system]):
             try:
@@ -265,13 +200,14 @@ class Live:
         return Drawn(wish, tuple(pictures), answers, notes, time.monotonic() - began)
 
     def _system(self, name: str) -> System:
-        """The system, after the one that was loaded before has made room."""
-        if self._loaded is None or self._loaded.spec.name != name:
-            if self._loaded is not None:
-                self._loaded.close()
+        """The system, after the one that was loaded before has made room. It is checked the first time only."""
+        if self._loaded is not None and self._loaded.spec.name != name:
+            self._loaded.close()
+        if name not in self._made:
             system = make_system(self.systems[name])
             system.check()
-            self._loaded = system
+            self._made[name] = system
+        self._loaded = self._made[name]
         return self._loaded
 
     def _ask(self, pictures: list[bytes | Refused]) -> tuple[tuple[Answer, ...], ...]:
@@ -284,7 +220,7 @@ class Live:
         return tuple(() if isinstance(picture, Refused) else tuple(next(rows)) for picture in pictures)
 
 
-def _go_on(ticket: _Ticket, began: float) -> None:
+def _go_on(ticket: Ticket, began: float) -> None:
     if ticket.gone():
         raise StoppedError("Cancelled: nothing was kept.")
     if time.monotonic() - began > MOST_SECONDS:

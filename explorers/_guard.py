@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -26,6 +27,9 @@ GRADIO_READS = ("page", "deep_link")
 """Query parameters that Gradio reads itself on its page; an unknown `page` makes it fail."""
 
 
+_SESSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
 def names_a_file(data: Any) -> bool:
     """Whether a request's data holds what Gradio takes for a file: {"path": ..., "meta": ...}, at any depth.
 
@@ -43,6 +47,13 @@ def names_a_file(data: Any) -> bool:
         elif isinstance(value, list):
             waiting += [(inner, depth + 1) for inner in value]
     return False
+
+
+def names_a_session(data: Any) -> bool:
+    """Whether a request's session, if it names one, is named as the page does: Gradio's queue stops for everybody, or
+    keeps the name for ever, where it is empty, long or no plain text."""
+    session = data.get("session_hash") if isinstance(data, dict) else None
+    return session is None or (isinstance(session, str) and _SESSION.fullmatch(session) is not None)
 
 
 class Guard:
@@ -86,8 +97,11 @@ async def _body(receive: Any) -> tuple[bytes, PlainTextResponse | None]:
         if len(body) > LARGEST:
             return b"", PlainTextResponse("The request is too large", status_code=413)
     try:
-        if body and names_a_file(json.loads(body)):
+        data = json.loads(body) if body else None
+        if names_a_file(data):
             return body, PlainTextResponse("Files are not taken here", status_code=400)
+        if not names_a_session(data):
+            return body, PlainTextResponse("This is no session of a page", status_code=400)
     except (ValueError, RecursionError):
         return body, PlainTextResponse("The request is no JSON", status_code=400)
     return body, None

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from backend.records import count
+from backend.records import clean_text, count
 from backend.store import Audit
 
 __all__ = [
@@ -91,7 +91,7 @@ def percent(share: float, sign: str = " %") -> str:
 def note_html(audit: Audit) -> str:
     """What the maker of an audit says about it, where its spec has a note: a paragraph, the newest note alone."""
     notes = [source["note"] for source in audit.manifest["sources"] if source.get("note")]
-    return f'<p class="lk-about">{escape(notes[-1])}</p>' if notes else ""
+    return f'<p class="lk-about">{escape(clean_text(notes[-1]))}</p>' if notes else ""
 
 
 ASSETS = Path(__file__).parent.parent / "assets"

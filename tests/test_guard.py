@@ -99,3 +99,20 @@ def test_names_a_file():
         deep = [deep]
     assert names_a_file(deep)
     assert not names_a_file({"fn_index": 1, "data": [None, "x", {"value": 3}]})
+
+
+@pytest.mark.parametrize("name", ["", "h" * 65, "\ud800", "x<gradio-sep>y", 5, ["a"], {"a": 1}])
+def test_no_odd_session_reaches_gradios_queue(url, name):
+    """An empty name stops Gradio's queue for everybody; a long one is kept for ever."""
+    events = json.loads(ask(url + "config")[1])["dependencies"]
+    number = next(event["id"] for event in events if event["queue"])
+    body = {"data": ["mirror", "", 4, 1, 1, 1], "fn_index": number, "session_hash": name}
+    for _ in range(8):
+        assert ask(url + "gradio_api/queue/join", body) == (400, "This is no session of a page")
+    status, told = ask(url + "gradio_api/queue/join", {**body, "session_hash": "a1b2c3"})
+    assert (status, "event_id" in told) == (200, True)
+
+
+def test_statistics_are_nobodys_business(url):
+    assert ask(url + "gradio_api/monitoring/summary")[0] in (403, 404)
+    assert ask(url + "monitoring/summary")[0] in (403, 404)

