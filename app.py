@@ -217,7 +217,6 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
     # would hand out any file of this machine. See also explorers/_guard.py.
     blocks.has_launched = blocks.is_running = True
     blocks.state_session_capacity = SESSIONS
-    blocks.enable_monitoring = False
     blocks.queue(max_size=QUEUED, api_open=False)
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -233,6 +232,7 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
         run_history=False,
         ssr_mode=False,
         show_error=False,
+        enable_monitoring=False,
     )
     app.add_middleware(Guard)
     app.state.closing = blocks.closing
