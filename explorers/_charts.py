@@ -49,7 +49,7 @@ def axis_style(drawn: go.Figure, labels: Sequence[str], title: str, span: Sequen
         yaxis={
             "range": [len(labels) - 0.4, -0.6],
             "tickvals": list(range(len(labels))),
-            "ticktext": [label if len(label) <= 22 else broken(label) for label in labels],
+            "ticktext": [label if len(label) <= 20 else broken(label) for label in labels],
             "ticks": "",
             "fixedrange": True,
             "gridcolor": "rgba(127,127,127,0.2)",

@@ -97,3 +97,22 @@ def ids(cache, tmp_path, no_map):
     file = saved(tmp_path / "v.npy", clustered(audit))
     assert likeness("import-embedding", "ids", "mine", file, "--made-by", "a model", cache=cache) == 0
     return Audit.open(cache, "ids")
+
+
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory):
+    """Folders of two tiny pipelines: one that shows its images, one that hides them all."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import torch
+        from tiny import make_pipeline
+
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        folder = tmp_path_factory.mktemp("pipelines")
+        make_pipeline(folder / "plain")
+        make_pipeline(folder / "hiding", hides=True)
+        yield folder
+        torch.set_num_threads(threads)

@@ -55,3 +55,27 @@ def used(audit):
     for name in ("colourfulness", "nothing"):
         audit.measure(name)
     return audit.report(), audit.rows(system="A"), status(audit)
+
+
+def paths(value, before=()):
+    """The place of every value in a manifest."""
+    yield before
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from paths(child, (*before, key))
+
+
+ODD = (None, [], {}, "x", -1, 0, 10**4000, 1e308, True, [None], {"x": None}, "../../x", "\ud800", "gone")
+
+
+def changed(whole, place, value):
+    """A copy with one value changed, or gone."""
+    copy = json.loads(json.dumps(whole))
+    parent = copy
+    for key in place[:-1]:
+        parent = parent[key]
+    if value == "gone":
+        del parent[place[-1]]
+    else:
+        parent[place[-1]] = value
+    return copy

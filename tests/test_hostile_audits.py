@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from samples import grown, likeness, portrait_rows, write_csv
-from strangers import MEASURE, REPORT, SHARD, TABLE, refused, seal, used
+from strangers import MEASURE, ODD, REPORT, SHARD, TABLE, changed, paths, refused, seal, used
 
 from backend.store import Audit, StoreError
 from backend.store import files as store_files
@@ -22,17 +22,6 @@ def test_the_model_is_well(folder):
     assert Audit(folder).check() == []
 
 
-def paths(value, before=()):
-    """The place of every value in a manifest."""
-    yield before
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from paths(child, (*before, key))
-
-
-ODD = (None, [], {}, "x", -1, 0, 10**4000, 1e308, True, [None], {"x": None}, "../../x", "\ud800", "gone")
-
-
 def test_no_value_in_a_manifest_makes_a_traceback(folder):
     path = folder / "manifest.json"
     whole = json.loads(path.read_text())
@@ -40,14 +29,7 @@ def test_no_value_in_a_manifest_makes_a_traceback(folder):
     places = {place for place in paths(whole) if place and not {"sha256", "images/shard-00001.arrow"} & set(place)}
     for place in sorted(places, key=str):
         for value in ODD:
-            manifest = json.loads(json.dumps(whole))
-            parent = manifest
-            for key in place[:-1]:
-                parent = parent[key]
-            if value == "gone":
-                del parent[place[-1]]
-            else:
-                parent[place[-1]] = value
+            manifest = changed(whole, place, value)
             manifest["sha256"] = store_files._seal(manifest)
             path.write_text(json.dumps(manifest))
             try:

@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 from specs import api, write_spec
 from test_pipelines import opened, table
-from tiny import make_pipeline
 
 from backend import live as live_module
 from backend import waiting as waiting_module
@@ -21,19 +20,6 @@ from backend.systems import Refused
 from backend.waiting import MOST_WAITING, Line
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-
-
-@pytest.fixture(scope="module")
-def pipelines(tmp_path_factory):
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    folder = tmp_path_factory.mktemp("pipelines")
-    make_pipeline(folder / "plain")
-    make_pipeline(folder / "hiding", hides=True)
-    yield folder
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

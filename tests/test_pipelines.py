@@ -21,25 +21,6 @@ from backend.systems.pipeline import SCHEDULERS
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
 
-@pytest.fixture(scope="module")
-def pipelines(tmp_path_factory):
-    """Folders of two tiny pipelines: one that shows its images, one that hides them all."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import torch
-        from tiny import make_pipeline
-
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        folder = tmp_path_factory.mktemp("pipelines")
-        make_pipeline(folder / "plain")
-        make_pipeline(folder / "hiding", hides=True)
-        yield folder
-        torch.set_num_threads(threads)
-
-
 def table(model, name="tiny", **keys) -> str:
     values = {"size": 32, "steps": 2, "batch": 4, **keys}
     lines = "".join(f"{key} = {value}\n" for key, value in values.items())

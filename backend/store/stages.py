@@ -45,14 +45,16 @@ class StageWriter:
         same = entry["parameters"] == self.parameters and entry["inputs"] == self.inputs()
         return "done" if same else "stale"
 
-    def earlier(self) -> np.ndarray | None:
-        """The values of a stale result that still hold: those of the shards that have not changed."""
+    def still_holds(self) -> dict[str, Any] | None:
+        """The manifest's entry of this stage where its results hold: for the shards that it names, all unchanged."""
         entry = self.audit.manifest["stages"].get(self.stage)
         if entry is None or entry["parameters"] != self.parameters:
             return None
-        if self.inputs()[: len(entry["inputs"])] != entry["inputs"]:
-            return None
-        return read_measure(self.audit.folder, self.stage)
+        return entry if self.inputs()[: len(entry["inputs"])] == entry["inputs"] else None
+
+    def earlier(self) -> np.ndarray | None:
+        """The values of a stale result that still hold: those of the shards that have not changed."""
+        return read_measure(self.audit.folder, self.stage) if self.still_holds() else None
 
     def _part(self, shard: str) -> Path:
         return self.folder / f"{shard[:32]}.npy"

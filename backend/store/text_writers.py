@@ -38,10 +38,8 @@ class TextWriter(StageWriter):
 
     def earlier(self) -> tuple[int, pd.DataFrame] | None:
         """The texts of a stale result that still hold, and how many rows they cover, or None."""
-        entry = self.audit.manifest["stages"].get(self.stage)
-        if entry is None or entry["parameters"] != self.parameters:
-            return None
-        if self.inputs()[: len(entry["inputs"])] != entry["inputs"]:
+        entry = self.still_holds()
+        if entry is None:
             return None
         return entry["rows"], read_texts(self.audit.folder, self.stage, entry["rows"], self.source.questions)
 

@@ -33,12 +33,8 @@ class EmbeddingWriter(StageWriter):
 
     def earlier(self) -> np.ndarray | None:
         """The vectors of an audit that had fewer images, memory-mapped; None where there are none of this kind."""
-        entry = self.audit.manifest["stages"].get(self.stage)
-        if entry is None or entry["parameters"] != self.parameters:
-            return None
-        if self.inputs()[: len(entry["inputs"])] != entry["inputs"]:
-            return None
-        return mapped(self.audit.folder / self.file, self.shape(entry["rows"]), self.DTYPE)
+        entry = self.still_holds()
+        return mapped(self.audit.folder / self.file, self.shape(entry["rows"]), self.DTYPE) if entry else None
 
     def write(self, parts: Iterator[np.ndarray], versions: Mapping[str, str]) -> None:
         """Make the vectors of all rows, given in order and in pieces of any length, part of the audit; what `save` kept
