@@ -22,6 +22,7 @@ SIZES = {
     "embed": 2_000,
     "intervals": 450,
     "live": 32,
+    "map": 94_500,
 }
 
 
