@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from audits import make_audit
 from endpoint import Endpoint
+from PIL import Image
 from samples import ROOT, likeness
+from tiny import make_blip
 
 from backend import texts
 from backend.describe import Answer
-from backend.describers import Describer, Question, Unsaid, load_describers
+from backend.describers import Describer, Question, Unsaid, load_describers, make_describer
 from backend.describers.base import DescriberSpec
+from backend.pictures import read_pixels
 from backend.spec import SpecError
 from backend.store import Audit, StoreError
 
@@ -187,3 +190,35 @@ def test_a_question_without_a_name_is_refused(tmp_path):
     path.write_text('[[describers]]\nname = "D d"\nkind = "captioner"\nmodel = "m"\n', encoding="utf-8")
     with pytest.raises(SpecError, match="name: use 1 to 40"):
         load_describers(path)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_pipeline_of_transformers_describes(tmp_path):
+    """The library's own pipeline, whatever its model: a tiny BLIP of random weights says something of every picture."""
+    from transformers import pipeline
+
+    folder = make_blip(tmp_path / "blip", captions=True)
+    table = f"[[describers]]\nname = 'p'\nkind = 'pipeline'\nmodel = '{folder}'\nprompt = 'who'\n"
+    (tmp_path / "d.toml").write_text(table)
+    describer = make_describer(load_describers(tmp_path / "d.toml")[0])
+    assert len(describer.check()) == 64
+    pictures = [Image.new("RGB", (40, 40), colour) for colour in ("red", "blue", "white")]
+    said = [row[0] for row in describer.describe(pictures)]
+    alone = pipeline("image-text-to-text", model=str(folder))
+    for picture, answer in zip(pictures, said, strict=True):
+        made = alone(images=picture, text="who", max_new_tokens=40, return_full_text=False)
+        assert answer.text == made[0]["generated_text"].strip()
+        assert answer.probability != answer.probability  # none is given
+    describer.close()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_captioner_that_ships_says_again_what_ships():
+    audit = Audit.open(ROOT / "cache", "starter")
+    spec = next(s for s in load_describers(ROOT / "assets" / "describers" / "starter.toml") if s.kind == "captioner")
+    describer = make_describer(spec)
+    describer.check()
+    pictures = [Image.fromarray(read_pixels(audit.image(row)[0])) for row in range(12)]
+    there = audit.texts.table("starter-captioner").query("row < 12").sort_values("row")["answer"].tolist()
+    assert [row[0].text for row in describer.describe(pictures)] == there
+    describer.close()

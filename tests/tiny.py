@@ -83,10 +83,19 @@ def with_checker(pipe):
     return StableDiffusionPipeline(**parts, requires_safety_checker=True)
 
 
-def make_blip(folder: Path, seed: int = 0) -> Path:
-    """Save a BlipForQuestionAnswering with random weights and its processor, for pictures of 32 x 32 pixels."""
+def make_blip(folder: Path, seed: int = 0, captions: bool = False) -> Path:
+    """Save a BlipForQuestionAnswering with random weights and its processor, for pictures of 32 x 32 pixels.
+
+    With `captions` it is a BlipForConditionalGeneration.
+    """
     import torch
-    from transformers import BertTokenizer, BlipConfig, BlipForQuestionAnswering, BlipProcessor
+    from transformers import (
+        BertTokenizer,
+        BlipConfig,
+        BlipForConditionalGeneration,
+        BlipForQuestionAnswering,
+        BlipProcessor,
+    )
     from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
     torch.manual_seed(seed)
@@ -109,9 +118,10 @@ def make_blip(folder: Path, seed: int = 0) -> Path:
     tokens = BertTokenizer(vocab={word: place for place, word in enumerate(words)}, bos_token="[DEC]")
     sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     marks = {"bos_token_id": 5, "eos_token_id": 3, "sep_token_id": 3, "pad_token_id": 0}
-    text = {**sizes, **marks, "vocab_size": len(words), "encoder_hidden_size": 16, "max_position_embeddings": 32}
+    text = {**sizes, **marks, "vocab_size": len(words), "encoder_hidden_size": 16, "max_position_embeddings": 64}
     vision = {**sizes, "image_size": 32, "patch_size": 16, "initializer_range": 0.5}
-    model = BlipForQuestionAnswering(BlipConfig(text_config={**text, "initializer_range": 0.5}, vision_config=vision))
+    kind = BlipForConditionalGeneration if captions else BlipForQuestionAnswering
+    model = kind(BlipConfig(text_config={**text, "initializer_range": 0.5}, vision_config=vision))
     model.save_pretrained(folder)
     images = BlipImageProcessorPil(size={"height": 32, "width": 32}, image_mean=[0.5] * 3, image_std=[0.5] * 3)
     BlipProcessor(images, tokens).save_pretrained(folder)

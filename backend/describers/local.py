@@ -113,12 +113,12 @@ class Vqa(Local):
 
 
 class Pipeline(Local):
-    """Any model that the `image-text-to-text` (or older `image-to-text`) pipeline of transformers runs. It gives no
-    probability. A question with choices lists them in the question; other answers count as outside them."""
+    """Any model that the `image-text-to-text` pipeline of transformers runs. It gives no probability.
+
+    A question with choices lists them in the question; other answers count as outside them."""
 
     KEYS: ClassVar = {
         "model": Key(str),
-        "task": Key(str, "image-text-to-text", ("image-text-to-text", "image-to-text")),
         "prompt": Key(str, ""),
     }
     QUESTIONS: ClassVar = (CAPTION,)
@@ -126,7 +126,7 @@ class Pipeline(Local):
     def load(self, place: str) -> None:
         from transformers import pipeline
 
-        self._pipe = pipeline(self.spec.options["task"], model=place)
+        self._pipe = pipeline("image-text-to-text", model=place)
         self.model = self._pipe.model
 
     def describe(self, pictures: Sequence[Any]) -> list[list[Said]]:
@@ -136,11 +136,8 @@ class Pipeline(Local):
 
     def _ask(self, pictures: list[Any], question) -> list[Said]:
         words = asked(question) or self.spec.options["prompt"]
-        options = {"max_new_tokens": LONGEST}
-        if self.spec.options["task"] == "image-to-text":
-            made = self._pipe(pictures, **({"prompt": words} if words else {}), **options)
-        else:
-            made = self._pipe(images=pictures, text=[words] * len(pictures), return_full_text=False, **options)
+        options = {"max_new_tokens": LONGEST, "return_full_text": False}
+        made = self._pipe(images=pictures, text=[words] * len(pictures), **options)
         entries = [entry[0] if isinstance(entry, list) else entry for entry in made]
         return [Answer(str(entry["generated_text"]).strip(), float("nan")) for entry in entries]
 
