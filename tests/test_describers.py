@@ -222,3 +222,10 @@ def test_the_captioner_that_ships_says_again_what_ships():
     there = audit.texts.table("starter-captioner").query("row < 12").sort_values("row")["answer"].tolist()
     assert [row[0].text for row in describer.describe(pictures)] == there
     describer.close()
+
+
+def test_the_same_question_twice_is_refused(tmp_path):
+    asked = "".join(f"[[describers.questions]]\nname = '{name}'\nask = 'Who?'\n" for name in ("a", "b"))
+    (tmp_path / "d.toml").write_text(f"[[describers]]\nname = 'v'\nkind = 'vqa'\nmodel = 'o/n'\n{asked}")
+    with pytest.raises(SpecError, match=r"questions\[2\]: ask: 'Who\?' is asked twice"):
+        load_describers(tmp_path / "d.toml")

@@ -96,6 +96,8 @@ def _questions(tables: list[Any], where: str) -> tuple[Question, ...]:
             raise SpecError(f"{place}: name: {name[:60]!r} is used twice, or no name of small letters, digits, dashes")
         if not ask or len(ask) > 1000:
             raise SpecError(f"{place}: ask: write 1 to 1,000 characters")
+        if ask in [question.ask for question in found.values()]:
+            raise SpecError(f"{place}: ask: {ask[:60]!r} is asked twice; ask it once, or in other words")
         texts = [clean_text(choice) if isinstance(choice, str) else "" for choice in choices]
         if len(choices) == 1 or len(choices) > MOST_CHOICES or len({t.casefold() for t in texts if t}) != len(choices):
             raise SpecError(f"{place}: choices: give 2 to {MOST_CHOICES} different texts")
