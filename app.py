@@ -22,7 +22,7 @@ from explorers import EXPLORERS
 from explorers._grid import detail
 from explorers._guard import Guard
 from explorers._serving import can_listen, serve
-from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html
+from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html, subjects_in_words
 from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
@@ -65,7 +65,7 @@ def header_html(stores: Mapping[str, Audit], problems: list[str]) -> str:
     loaded = "".join(
         f"<li><b>{escape(audit.name)}</b>: {count(len(audit), 'image')}, "
         f"{count(audit.generations['system'].nunique(), 'system')}, "
-        f"{count(audit.generations['subject'].nunique(), 'prompt subject')}{note_html(audit)}</li>"
+        f"{subjects_in_words(audit)}{note_html(audit)}</li>"
         for audit in stores.values()
     )
     failed = "".join(f'<p class="lk-problem" role="alert">{escape(problem)}</p>' for problem in problems)

@@ -25,6 +25,7 @@ from explorers._grid import (
     summary,
     wording,
 )
+from explorers._measured import measured_html
 from explorers._shared import Params, address, count, escape, first, labour_force
 
 SLUG = "browse"
@@ -187,6 +188,7 @@ def column_html(audit: Audit, view: BrowseView, choice: Choice) -> str:
     elif len(shown) < len(rows):
         said += f"; {start + 1:,} to {start + len(shown):,} shown"
     head = f'<p class="lk-count">{said}</p>{prompts(audit, everything)}{summary(audit, everything)}'
+    head += measured_html(audit, everything)
     return head + figures(audit, shown, to_address(view), view.sort, name_subjects=not choice.subject)
 
 

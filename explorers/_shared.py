@@ -28,6 +28,7 @@ __all__ = [
     "labour_force",
     "note_html",
     "percent",
+    "subjects_in_words",
 ]
 
 Params = Mapping[str, list[str]]
@@ -89,9 +90,22 @@ def percent(share: float, sign: str = " %") -> str:
 
 
 def note_html(audit: Audit) -> str:
-    """What the maker of an audit says about it, where its spec has a note: a paragraph, the newest note alone."""
-    notes = [source["note"] for source in audit.manifest["sources"] if source.get("note")]
-    return f'<p class="lk-about">{escape(clean_text(notes[-1]))}</p>' if notes else ""
+    """What the maker of an audit says about it, where its spec has a note: the newest alone, its first sentence before
+    a fold that holds the rest."""
+    notes = [clean_text(source["note"]) for source in audit.manifest["sources"] if source.get("note")]
+    first_one, _, rest = notes[-1].partition(". ") if notes else ("", "", "")
+    if not rest:
+        return f'<p class="lk-about">{escape(first_one)}</p>' if first_one else ""
+    said = f"<summary>{escape(first_one)}.</summary><p>{escape(rest)}</p>"
+    return f'<details class="lk-about">{said}</details>'
+
+
+def subjects_in_words(audit: Audit) -> str:
+    """What the prompts of an audit were about, counted by kind: "20 professions and 18 identity prompts"."""
+    kinds = audit.generations.groupby("subset", observed=True)["subject"].nunique()
+    words = {"professions": "profession", "identities": "identity prompt", "neutral": "neutral prompt"}
+    parts = [count(int(kinds[subset]), word) for subset, word in words.items() if subset in kinds.index]
+    return ", ".join(parts[:-1]) + (" and " if parts[1:] else "") + parts[-1]
 
 
 ASSETS = Path(__file__).parent.parent / "assets"
