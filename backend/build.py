@@ -191,9 +191,9 @@ def build(
 
     `progress(stage, rows)` returns a function that is called as rows are done. `ks` are numbers of regions other than
     KS, `regions_from` is an audit of the same cache that lends its regions, `words` a number of visual words (0: as
-    many as there are, or the usual number). `say` is given a sentence for every stage that this audit does not allow. Raises
-    StoreError, also where a file of the audit is damaged (nothing is computed from it then), and where regions that
-    were asked for cannot be made.
+    many as there are, or the usual number). `say` is given a sentence for every stage that this audit does not allow.
+    Raises StoreError, also where a file of the audit is damaged (nothing is computed from it then), and where regions
+    that were asked for cannot be made.
     """
     folder = audit_folder(cache, name)
     Audit(folder)
