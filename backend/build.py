@@ -1,7 +1,8 @@
 """The only place that chains stages: which there are, what each works on, and running those that are missing or stale.
 
 A measure is a function over one range of rows (a shard); its results are row-aligned numbers. To add one, write its
-function and one line in STAGES. After the measures come embeddings, then regions and a map of each (vector_stages.py).
+function and one line in STAGES. After the measures come embeddings, then regions and a map of each (vector_stages.py),
+then what finds images that are like another (neighbour_stages.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from backend import neighbour_stages
 from backend.metrics.colour import colourfulness
 from backend.pictures import PictureError, read_pixels
 from backend.regioning import KS, region_parameters
@@ -144,6 +146,16 @@ class _Run:
             self.ran.pop()
             self.say(str(error))
 
+    def neighbours(self, words: int) -> None:
+        """What finds images that are like another: colours, visual words, the graphs of large embeddings."""
+        for kind in neighbour_stages.lacking(Audit(self.folder), words):
+            try:
+                audit, progress = self.begin(f"neighbours-{kind}")
+                neighbour_stages.make(audit, kind, self.workers, progress, words)
+            except neighbour_stages.WordsError as error:
+                self.ran.pop()
+                self.say(str(error))
+
 
 def _borrowed(entry: dict[str, Any]) -> bool:
     return "borrowed" in entry["parameters"]
@@ -173,13 +185,15 @@ def build(
     ks: Sequence[int] = (),
     regions_from: str = "",
     say: Callable[[str], object] = lambda sentence: None,
+    words: int = 0,
 ) -> list[str]:
     """Run every stage of an audit that is missing or stale; return the names of those that ran.
 
     `progress(stage, rows)` returns a function that is called as rows are done. `ks` are numbers of regions other than
-    KS, `regions_from` is an audit of the same cache that lends its regions. `say` is given a sentence for every stage
-    that this audit does not allow. Raises StoreError, also where a file of the audit is damaged (nothing is computed
-    from it then), and where regions that were asked for cannot be made.
+    KS, `regions_from` is an audit of the same cache that lends its regions, `words` a number of visual words (0: as
+    many as there are, or the usual number). `say` is given a sentence for every stage that this audit does not allow.
+    Raises StoreError, also where a file of the audit is damaged (nothing is computed from it then), and where regions
+    that were asked for cannot be made.
     """
     folder = audit_folder(cache, name)
     Audit(folder)
@@ -196,6 +210,7 @@ def build(
         for embedding in names:
             run.regions(embedding, ks or _offered(lender, embedding), lender, strict=bool(ks))
             run.map(embedding, lender)
+        run.neighbours(words)
     return run.ran
 
 
@@ -215,9 +230,11 @@ def status(audit: Audit) -> list[dict[str, Any]]:
     ]
     for stage in STAGES:
         rows.append(_status_row(audit, stage.name, StageWriter(audit, stage.name, stage.parameters).state()))
+    for kind in dict.fromkeys([*neighbour_stages.wanted(audit), *audit.neighbours.kinds()]):
+        rows.append(_status_row(audit, f"neighbours-{kind}", neighbour_stages.state(audit, kind)))
     for name in audit.manifest["stages"]:
         kind, called, _ = stage_parts(name)
-        if kind != "measure":
+        if kind not in ("measure", "neighbours"):
             current = audit.texts.complete(called) if kind == "text" else audit.vectors.current(name)
             rows.append(_status_row(audit, name, "done" if current else "stale"))
     return rows
