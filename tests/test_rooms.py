@@ -64,6 +64,7 @@ ROOMS = {
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
     "explorers._guard": {"starlette"},
+    "explorers._query": {"starlette"},
     "explorers._serving": {"uvicorn"},
     "explorers.live": {"backend", "explorers._*", "gradio"},
     "explorers._live": {"backend", "explorers._*"},
