@@ -44,6 +44,7 @@
       setAddress(image ? `${query}&image=${image}` : query, Boolean(image));
     },
     connect: (go) => { navigate = go; },
+    open: (query) => { setAddress(query, false); go(); }, // a view that a script chose
     start: () => {
       started = true;
       opened[tabOf()] = true;
