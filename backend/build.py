@@ -1,7 +1,8 @@
 """The only place that chains stages: which there are, what each works on, and running those that are missing or stale.
 
 A measure is a function over one range of rows (a shard); its results are row-aligned numbers. To add one, write its
-function and one line in STAGES. After the measures come embeddings, then regions and a map of each (vector_stages.py).
+function and one line in STAGES. After the measures come embeddings, then regions and a map of each (vector_stages.py),
+then what finds images that are like another (neighbour_stages.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from backend import neighbour_stages
 from backend.metrics.colour import colourfulness
 from backend.pictures import PictureError, read_pixels
 from backend.regioning import KS, region_parameters
@@ -144,6 +146,12 @@ class _Run:
             self.ran.pop()
             self.say(str(error))
 
+    def neighbours(self) -> None:
+        """What finds images that are like another: colours, visual words, the graphs of large embeddings."""
+        for kind in neighbour_stages.lacking(Audit(self.folder)):
+            audit, progress = self.begin(f"neighbours-{kind}")
+            neighbour_stages.make(audit, kind, self.workers, progress)
+
 
 def _borrowed(entry: dict[str, Any]) -> bool:
     return "borrowed" in entry["parameters"]
@@ -196,6 +204,7 @@ def build(
         for embedding in names:
             run.regions(embedding, ks or _offered(lender, embedding), lender, strict=bool(ks))
             run.map(embedding, lender)
+        run.neighbours()
     return run.ran
 
 
@@ -215,9 +224,11 @@ def status(audit: Audit) -> list[dict[str, Any]]:
     ]
     for stage in STAGES:
         rows.append(_status_row(audit, stage.name, StageWriter(audit, stage.name, stage.parameters).state()))
+    for kind in dict.fromkeys([*neighbour_stages.wanted(audit), *audit.neighbours.kinds()]):
+        rows.append(_status_row(audit, f"neighbours-{kind}", neighbour_stages.state(audit, kind)))
     for name in audit.manifest["stages"]:
         kind, called, _ = stage_parts(name)
-        if kind != "measure":
+        if kind not in ("measure", "neighbours"):
             current = audit.texts.complete(called) if kind == "text" else audit.vectors.current(name)
             rows.append(_status_row(audit, name, "done" if current else "stale"))
     return rows

@@ -14,7 +14,7 @@ from specs import api, write_spec
 from strangers import make_model
 from vectors import clustered, identity_audit, saved
 
-from backend import vector_stages
+from backend import neighbour_stages, vector_stages
 from backend.store import Audit
 
 HOME = pytest.StashKey[str]()
@@ -91,7 +91,13 @@ def no_map(monkeypatch):
 
 
 @pytest.fixture
-def ids(cache, tmp_path, no_map):
+def no_neighbours(monkeypatch):
+    """Builds without what finds images that are like another."""
+    monkeypatch.setattr(neighbour_stages, "wanted", lambda audit: [])
+
+
+@pytest.fixture
+def ids(cache, tmp_path, no_map, no_neighbours):
     """An audit of 64 images with vectors that lie together by their prompts' words, not built yet."""
     audit = identity_audit(cache)
     file = saved(tmp_path / "v.npy", clustered(audit))

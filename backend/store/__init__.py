@@ -4,11 +4,13 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 (imports, generation), rows.py and frames.py their tables, journal.py what gave no image, and stages.py `StageWriter`
 (what is computed from an audit). vectors.py reads embeddings, regions and maps (`Audit.vectors`), vector_writers.py
 writes them; arrays.py holds the one, summaries.py the other of their files.
+neighbours.py reads and neighbour_writers.py writes what finds images that are like another (`Audit.neighbours`).
 texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them.
 """
 
 from backend.store.checks import stage_parts
 from backend.store.files import StoreError, audit_folder, audit_names, writing
+from backend.store.neighbour_writers import ColourWriter
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
 from backend.store.stages import StageWriter
@@ -23,6 +25,7 @@ __all__ = [
     "LONGEST_TEXT",
     "Audit",
     "AuditWriter",
+    "ColourWriter",
     "EmbeddingWriter",
     "Quality",
     "Region",

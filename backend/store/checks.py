@@ -23,13 +23,17 @@ REPORT_COLUMNS = ("source", "item", "outcome", "reason")
 MOST = 2**53
 OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
 """As importers name columns: 60 letters, and a number where two would be the same."""
-_FILE = re.compile(r"((images|measures|embeddings|regions|map|text)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_FILE = re.compile(r"((images|measures|embeddings|regions|map|text|neighbours)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 """An embedding's name."""
-_VECTORS = re.compile(rf"(embed|map|text)-({NAME})|(regions)-({NAME})-([1-9][0-9]{{0,3}})")
+_VECTORS = re.compile(
+    rf"(embed|map|text)-({NAME})|(regions)-({NAME})-([1-9][0-9]{{0,3}})|(neighbours)-(colour|words|embedding-{NAME})"
+)
+_NEIGHBOURS = {"colour": [""], "words": ["-codebook", "-offsets", "-postings", "-graph"]}
+"""The ends of the names of files that a search by "colour" and by "words" needs; one in an embedding has the others."""
 
 
 def measure_file(name: str) -> str:
@@ -38,8 +42,8 @@ def measure_file(name: str) -> str:
 
 
 def stage_parts(name: str) -> tuple[str, str, int]:
-    """What a stage's name says: its kind ("embed", "regions", "map", "text", else "measure"), its embedding or
-    describer, and k.
+    """What a stage's name says: its kind ("embed", "regions", "map", "text", "neighbours", else "measure"), its
+    embedding, describer or kind of neighbours, and k.
 
     >>> stage_parts("regions-blip-vqa-24"), stage_parts("colourfulness")
     (('regions', 'blip-vqa', 24), ('measure', '', 0))
@@ -47,7 +51,7 @@ def stage_parts(name: str) -> tuple[str, str, int]:
     match = _VECTORS.fullmatch(name)
     if match is None:
         return "measure", "", 0
-    return match[1] or match[3], match[2] or match[4], int(match[5] or 0)
+    return match[1] or match[3] or match[6], match[2] or match[4] or match[7], int(match[5] or 0)
 
 
 def stage_files(name: str) -> list[str]:
@@ -59,6 +63,8 @@ def stage_files(name: str) -> list[str]:
         return [f"map/{embedding}.npy"]
     if kind == "text":
         return [f"text/{embedding}.parquet"]
+    if kind == "neighbours":
+        return [f"neighbours/{embedding}{part}.npy" for part in _NEIGHBOURS.get(embedding, ["-levels", "-links"])]
     if kind == "regions":
         return [f"regions/{embedding}-{k}.{ending}" for ending in ("parquet", "npy", "json")]
     return [measure_file(name)]

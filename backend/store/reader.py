@@ -25,11 +25,14 @@ from backend.store.checks import (
 )
 from backend.store.files import StoreError, audit_folder, check_files, read_manifest
 from backend.store.frames import read_frame
+from backend.store.neighbours import Neighbours
 from backend.store.shards import Shard
 from backend.store.texts import Texts
 from backend.store.vectors import Vectors
 
 OPEN_SHARDS = 64
+LARGE = ("embeddings/", "neighbours/")
+"""Folders whose files are not hashed when an audit is opened."""
 RETRIES = 5
 """How often an audit that another process is just committing is read anew."""
 
@@ -75,7 +78,8 @@ class Audit:
 
     `generations` is the table of records.DTYPES and label_* / extra_* columns, with `subject` beside it;
     `manifest` is the parsed manifest and `vectors` holds embeddings, regions and maps. Opening checks the size of every
-    file, the hash of all but images and embeddings, and that they are what checks.py says; `check()` reads every byte.
+    file, the hash of all but images, embeddings and neighbours, and that they are what checks.py says; `check()` reads
+    every byte. What `neighbours` hands out is checked when it is asked for.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -95,7 +99,7 @@ class Audit:
         raise StoreError(f"{folder} is being written: try again in a moment")
 
     def _read(self, folder: Path, manifest: dict[str, Any]) -> None:
-        large = {name: entry for name, entry in manifest["files"].items() if name.startswith("embeddings/")}
+        large = {name: entry for name, entry in manifest["files"].items() if name.startswith(LARGE)}
         small = {name: entry for name, entry in manifest["files"].items() if name not in large}
         wrong = check_files(folder, {"files": small, "shards": {}}, full=True)
         wrong += check_files(folder, {"files": large, "shards": manifest["shards"]}, full=False)
@@ -115,6 +119,7 @@ class Audit:
         self.report()
         self.vectors = Vectors(folder, manifest, rows)
         self.texts = Texts(folder, manifest, rows)
+        self.neighbours = Neighbours(folder, manifest, rows, self.vectors)
         for name, entry in manifest["stages"].items():
             if stage_parts(name)[0] == "measure" and len(read_measure(folder, name)) != entry["rows"]:
                 raise StoreError(f"{folder / measure_file(name)} does not have a number for every row. Import again.")

@@ -1,0 +1,138 @@
+"""Each kind of neighbours: whether an audit is ready for it, and its search. search.py is what others call."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from backend.neighbours import colour, vectors
+from backend.neighbours.parts import Found, Kind, NeighbourError, nearest_of
+from backend.store import Audit
+
+EXACT = "Exact: no nearer image was passed over."
+
+
+class Finder(ABC):
+    """One kind of neighbours of one audit, loaded. Searches may run in several threads."""
+
+    distance_name: str
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    @abstractmethod
+    def of_row(self, row: int) -> np.ndarray:
+        """The features of a row. Raises NeighbourError where it has none."""
+
+    @abstractmethod
+    def nearest(self, vector: np.ndarray, k: int, rows: np.ndarray | None, itself: int | None) -> Found:
+        """The k nearest, of `rows` alone where they are given, without `itself`."""
+
+    def found(self, rows: np.ndarray, distance: np.ndarray, k: int, recall: float | None = None) -> Found:
+        rows, distance = nearest_of(np.maximum(distance, 0.0), rows, k)
+        return Found(rows, distance, recall is None, recall, self.distance_name)
+
+
+class Colours(Finder):
+    """Colours: Euclidean distance of `colour.features`."""
+
+    distance_name = "difference in colours (0: the same; 1: no colour in common, equally colourful)"
+
+    def __init__(self, audit: Audit) -> None:
+        super().__init__(colour.WIDTH)
+        values = audit.neighbours.colour(colour.WIDTH)
+        there = np.flatnonzero(values[:, 1:].any(axis=1))
+        self._unread = None if len(there) == len(values) else np.setdiff1d(np.arange(len(values)), there)
+        self._values = values
+        self._index = vectors.colour_index(values)
+
+    def of_row(self, row: int) -> np.ndarray:
+        if self._unread is not None and row in self._unread:
+            raise NeighbourError("this image could not be read, so it has no neighbours by colour")
+        return self._values[row]
+
+    def nearest(self, vector: np.ndarray, k: int, rows: np.ndarray | None, itself: int | None) -> Found:
+        if self._unread is not None:
+            rows = np.setdiff1d(np.arange(len(self._values)) if rows is None else rows, self._unread)
+        found, squares = vectors.search_index(self._index, vector, k, rows, itself)
+        return self.found(found, np.sqrt(np.maximum(squares, 0)), k)
+
+
+class Colourfulness(Finder):
+    """Colourfulness alone: the difference of two numbers."""
+
+    distance_name = "difference in colourfulness (M3 of Hasler and Suesstrunk)"
+
+    def __init__(self, audit: Audit) -> None:
+        super().__init__(1)
+        values = audit.measure("colourfulness")
+        if values is None:
+            raise NeighbourError(f"there is no colourfulness yet. {remedy(audit)}")
+        self._values = values
+        self._there = np.flatnonzero(np.isfinite(values))
+
+    def of_row(self, row: int) -> np.ndarray:
+        if not np.isfinite(self._values[row]):
+            raise NeighbourError("this image could not be read, so it has no colourfulness")
+        return self._values[row : row + 1]
+
+    def nearest(self, vector: np.ndarray, k: int, rows: np.ndarray | None, itself: int | None) -> Found:
+        rows = self._there if rows is None else rows[np.isfinite(self._values[rows])]
+        rows = rows[rows != (-1 if itself is None else itself)]
+        return self.found(rows, np.abs(self._values[rows] - vector[0]), k)
+
+
+class Content(Finder):
+    """An embedding: 1 less the cosine of two vectors."""
+
+    distance_name = "cosine distance (0: the same direction; 1: nothing in common)"
+
+    def __init__(self, audit: Audit, name: str) -> None:
+        self._vectors = audit.vectors.embedding(name)
+        super().__init__(self._vectors.shape[1])
+        self._index = vectors.unit_index(self._vectors)
+
+    def of_row(self, row: int) -> np.ndarray:
+        return np.asarray(self._vectors[row], "float32")
+
+    def nearest(self, vector: np.ndarray, k: int, rows: np.ndarray | None, itself: int | None) -> Found:
+        found, products = vectors.search_index(self._index, vector, k, rows, itself)
+        return self.found(found, 1 - products, k)
+
+
+def remedy(audit: Audit) -> str:
+    return f"Run `python -m backend build {audit.name}`."
+
+
+STALE = {
+    "missing": "Not made yet.",
+    "stale": "Made for other images than there are now, or by another version of Likeness.",
+}
+
+
+def kind_of(audit: Audit, name: str, title: str, state: str, note: str) -> Kind:
+    return Kind(name, title, state == "done", "" if state == "done" else f"{STALE[state]} {remedy(audit)}", note)
+
+
+def colour_kind(audit: Audit) -> Kind:
+    note = (
+        "Pictures are compared by how colourful they are and by a histogram of their colours in CIE Lab. Where in the "
+        f"picture a colour lies does not count. {EXACT}"
+    )
+    return kind_of(audit, "colour", "Colours", audit.neighbours.state("colour", colour.PARAMETERS), note)
+
+
+def colourfulness_kind(audit: Audit) -> Kind:
+    entry: dict[str, Any] = audit.manifest["stages"].get("colourfulness", {})
+    current = entry.get("inputs") == audit.neighbours.inputs("colour") and audit.measure("colourfulness") is not None
+    state = "done" if current else "stale" if entry else "missing"
+    note = f"One number a picture, as in Stable Bias: which colours they are does not count. {EXACT}"
+    return kind_of(audit, "colourfulness", "Colourfulness alone", state, note)
+
+
+def content_kind(audit: Audit, name: str) -> Kind:
+    state = "done" if name in audit.vectors.embeddings() else "stale"
+    note = f"Pictures are compared by the vectors that a model made of them (embedding {name}). {EXACT}"
+    return kind_of(audit, f"embedding-{name}", f"Content ({name})", state, note)

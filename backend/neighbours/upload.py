@@ -1,0 +1,60 @@
+"""Pictures from outside as queries: checked, turned into features, and kept nowhere."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from backend.metrics.colour import colourfulness
+from backend.neighbours import colour
+from backend.neighbours.parts import NeighbourError, Query
+from backend.neighbours.search import finder
+from backend.pictures import PictureError, read_pixels
+from backend.store import Audit
+
+MAX_BYTES = 20_000_000
+MAX_PIXELS = 40_000_000
+_ONE = threading.Lock()
+"""One picture is decoded at a time: the largest takes about a gigabyte while it is measured."""
+
+
+def _pixels(data: bytes) -> np.ndarray:
+    try:
+        return read_pixels(data, max_pixels=MAX_PIXELS)
+    except PictureError as error:
+        raise _unusable(error) from error
+
+
+def _unusable(error: PictureError) -> NeighbourError:
+    words = str(error).replace(" or raise --max-megapixels", "")
+    return NeighbourError(f"the picture cannot be used: {words}")
+
+
+def check_bytes(data: bytes) -> None:
+    """Raise NeighbourError where bytes are no picture at first sight."""
+    if not isinstance(data, bytes):
+        raise NeighbourError("no picture was given")
+    if len(data) > MAX_BYTES:
+        size = f"{len(data) / 1e6:,.1f} MB, more than the limit of {MAX_BYTES / 1e6:.0f} MB"
+        raise NeighbourError(f"the picture cannot be used: the file has {size}; scale it down")
+    head = data[:1024].lstrip().lower()
+    for kind, starts in (("a PDF", (b"%pdf",)), ("an SVG drawing", (b"<svg", b"<?xml", b"<!doctype svg"))):
+        if head.startswith(starts):
+            raise NeighbourError(f"the picture cannot be used: it is {kind}; export it as PNG or JPEG")
+
+
+def query_of(audit: Audit, kind: str, data: bytes) -> Query:
+    """The features of a picture from outside, for searches of one kind.
+
+    data: the bytes of a file, of a format of backend/pictures.py, at most MAX_BYTES and MAX_PIXELS; of a moving
+    picture the first frame counts. Raises NeighbourError with a sentence, StoreError where a file is damaged.
+    """
+    finder(audit, kind)
+    check_bytes(data)
+    with _ONE:
+        if kind == "colour":
+            return Query(kind, colour.features(_pixels(data)))
+        if kind == "colourfulness":
+            return Query(kind, np.array([colourfulness(_pixels(data))]))
+    raise NeighbourError(f"a picture of yours cannot be compared by {kind}")
