@@ -34,8 +34,8 @@ the neighbours for independent draws, which images of one prompt are not: they a
 Distances can be compared within one way of comparing, never across two.
 """
 CANNOT = """
-Alike in colour or structure is not alike in meaning: a red suit and a red sofa are near each other by colour. Content is
-what one model's numbers hold; the model has biases of its own, and another would find other neighbours. The nearest
+Alike in colour or structure is not alike in meaning: a red suit and a red sofa are near each other by colour. Content
+is what one model's numbers hold; the model has biases of its own, and another would find other neighbours. The nearest
 images may be near because they share a prompt or a seed. Nothing here says who a pictured person is: nobody was there.
 An uploaded picture is compared with the images of this audit alone, and always has neighbours, however unlike.
 """
