@@ -36,7 +36,7 @@
   // Puts the picture and what is like it into the places of the view; without a picture the server's words stay there.
   const fill = () => {
     const own = find(".lk-near-own"), slot = find(".lk-near-slot"), again = find("#lk-near-upload [data-again]");
-    again.hidden = !held || Boolean(own);
+    if (again) again.hidden = !held || Boolean(own);
     if (!held || !own || !slot) return;
     if (own.dataset.filled !== String(held.number)) {
       own.dataset.filled = held.number;
@@ -80,7 +80,10 @@
     if (!words) return;
     const line = make("p", "lk-problem", words);
     line.setAttribute("role", "alert");
-    slot.replaceChildren(line);
+    const on = make("p", "lk-actions"), back = make("a", "lk-button lk-view", "Go on with an image of the audit");
+    back.href = "?" + ways().dataset.back;
+    on.append(back);
+    slot.replaceChildren(line, on);
   };
 
   // ---- choosing, pasting, dropping ----

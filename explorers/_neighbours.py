@@ -83,9 +83,11 @@ def to_address(view: NearView) -> str:
 
 @lru_cache(maxsize=32)
 def default_image(audit: Audit) -> str:
-    """The id of the image to start from: the most colourful one, else the first; always the same."""
+    """The id of the image to start from, always the same: the most colourful of a profession prompt, else of all."""
+    rows = audit.rows(subset="professions") if len(audit.rows(subset="professions")) else np.arange(len(audit))
     values = colours(audit)
-    row = 0 if values is None or np.isnan(values).all() else int(np.nanargmax(values))
+    known = rows[:0] if values is None else rows[np.isfinite(values[rows])]
+    row = known[np.argmax(values[known])] if len(known) else rows[0]
     return str(audit.generations["id"].iat[row])
 
 

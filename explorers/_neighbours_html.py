@@ -15,7 +15,7 @@ from explorers._neighbours_links import SLUG, kinds_of
 from explorers._neighbours_summary import fields_of, sentence, summary_html
 from explorers._shared import count, csv_chunks, escape, percent
 
-BY = {"colour": "by colour", "colourfulness": "by colourfulness alone", "words": "by structure (visual words)"}
+BY = {"colour": "by colour", "colourfulness": "by colourfulness", "words": "by structure (visual words)"}
 GONE = "This address was about a picture that was uploaded or pasted. No address holds one, and nothing keeps it"
 
 
@@ -98,18 +98,19 @@ def query_html(audit: Audit, view: NearView) -> str:
     steps = "" if view.picture else ",".join(shown.walked(view, view.of).trail)
     data = f'data-audit="{escape(audit.name)}" data-k="{view.k}" data-steps="{escape(steps)}"'
     data += f' data-picture="{escape(to_address(replace(view, picture=True)))}"'
+    data += f' data-back="{escape(to_address(replace(view, picture=False)))}"'
     if view.picture:
         return f'<div class="lk-near-own" {data}><p class="lk-near-none">No picture</p></div>'
     row = audit.generations.iloc[audit.row_of(view.of)]
     name = escape(f"{quote(audit.name)}/{view.of}")
-    prompt = f"“{str(row['prompt'])[:300]}”" if row["prompt"] else "Prompt not recorded"
+    prompt = f"“{str(row['prompt'])[:300]}”" if row["prompt"] else f"Prompt not recorded; for {row['subject']}"
     most = colours(audit) is not None and view.of == shown.default_image(audit)
-    note = "<span>The most colourful image of this audit</span>" if most else ""
+    note = "<span>Shown first: no image of a profession is more colourful</span>" if most else ""
     return (
         f'<div class="lk-grid lk-near-query" {data}><figure class="lk-figure"><a href="?{escape(to_address(view))}&amp;'
         f'image={escape(view.of)}" data-detail="detail/{name}"><img src="image/{name}/original" '
         f'alt="{escape(described(row))}" width="{int(row["width"])}" height="{int(row["height"])}"></a><figcaption>'
-        f"<b>{escape(prompt)}</b><span>{escape(row['subject'])}</span><span>{escape(row['system'])}, "
+        f"<b>{escape(prompt)}</b><span>{escape(row['system'])}, "
         f"number {escape(row['number'])}</span>{note}</figcaption></figure></div>"
     )
 
@@ -148,14 +149,14 @@ def found_html(audit: Audit, view: NearView, near: Near, download: str, lead: st
     """What was found: the sentence, the pictures with their distance, and what the neighbourhood holds."""
     found, n = near.found, len(near.found.rows)
     fields = fields_of(audit, found.rows, near.searched)
-    how = "every image was compared" if found.exact else "approximate"
+    how = "Every image was compared" if found.exact else "Approximate"
     if not found.exact and found.recall is not None:
         how += f": {percent(found.recall)} of the true nearest ten are found"
     asked = f", of {view.k} asked for" if n < view.k else ""
     return (
         f'{lead}<p class="lk-state" role="status">{escape(sentence(fields, n, len(near.searched)))}</p>'
-        f'<h3>{count(n, "nearest image")}{asked}</h3><p class="lk-count">Nearest first. The number is the distance: '
-        f"{escape(found.distance_name)} ({escape(how)}).</p>{figures_html(audit, view, found)}"
+        f'<h3>{count(n, "nearest image")}{asked}</h3><p class="lk-count">Nearest first, with the distance: '
+        f"{escape(found.distance_name)}. {how}.</p>{figures_html(audit, view, found)}"
         f'<p class="lk-actions">{download}</p>{summary_html(audit, fields, n, len(near.searched))}'
     )
 
@@ -164,6 +165,7 @@ def figures_html(audit: Audit, view: NearView, found: Found) -> str:
     """The neighbours as thumbnails, nearest first; each opens its detail and can become the image to walk on from."""
     data = audit.generations[["id", "prompt", "subject", "system", "number"]].iloc[found.rows].to_dict("records")
     parts, link = [], escape(to_address(view))
+    places = 3 if found.distance.max(initial=0) < 10 else 1
     for index, (row, distance) in enumerate(zip(data, found.distance, strict=True)):
         name, alt = escape(f"{quote(audit.name)}/{row['id']}"), escape(described(row))
         walk, stop = escape(to_address(shown.walked(view, str(row["id"])))), -1 if index else 0
@@ -171,7 +173,7 @@ def figures_html(audit: Audit, view: NearView, found: Found) -> str:
         parts.append(
             f'<figure class="lk-figure"><a href="?{link}&amp;image={escape(row["id"])}" data-detail="detail/{name}" '
             f'tabindex="{stop}"><img src="image/{name}/thumbnail" alt="{alt}" loading="lazy" decoding="async" '
-            f'width="256" height="256"></a><figcaption><b>{distance:.3g}</b>{caption}<a class="lk-view lk-walk" '
+            f'width="256" height="256"></a><figcaption><b>{distance:.{places}f}</b>{caption}<a class="lk-view lk-walk" '
             f'data-walk tabindex="{stop}" href="?{walk}" aria-label="Walk here: {alt}">Walk here</a></figcaption>'
             "</figure>"
         )

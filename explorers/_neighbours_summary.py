@@ -62,9 +62,19 @@ def said(field: str, value: str) -> str:
     return f"no {field} phrase" if field in AXES and value == UNSPECIFIED else value
 
 
+def prompts_for(subject: str) -> str:
+    """The prompts of a subject in words.
+
+    >>> prompts_for("nurse"), prompts_for("identity prompt: woman + dark")
+    ('prompts for nurse', 'identity prompts (woman + dark)')
+    """
+    kind, mark, phrases = subject.partition(" prompt: ")
+    return f"{kind} prompts ({phrases})" if mark else f"prompts for {subject}"
+
+
 def sentence(fields: list[Field], n: int, searched: int) -> str:
     """The neighbourhood in words, as plain text: its most frequent system and prompt against all images searched."""
-    parts = []
+    parts: list[tuple[bool, str]] = []
     for field in fields:
         if field.name not in ("system", "subject"):
             continue
@@ -72,16 +82,17 @@ def sentence(fields: list[Field], n: int, searched: int) -> str:
         low, high = wilson(top.hits, n)
         whole = top.whole / searched
         seen = f"({percent(top.hits / n)}, 95 % interval {percent(low, '')} to {percent(high, '')})"
+        text = f"{top.hits} of the {n} nearest {seen} "
         if field.name == "system":
-            text = f"{top.hits} of the {n} nearest {seen} were made by {top.value}; "
-            text += f"it made {percent(whole)} of the {searched:,} images searched"
+            text += f"were made by {top.value}; it made {percent(whole)} of the {searched:,} images searched"
         else:
-            text = f"{top.hits} {seen} come from prompts for {top.value}; {percent(whole)} of those searched do"
+            text += f"come from {prompts_for(top.value)}; {percent(whole)} of the {searched:,} images searched do"
         inside = bool(low <= whole <= high)
-        parts.append(f"{text}{', which the interval holds: no difference can be told' if inside else ''}.")
+        parts.append((inside, f"{text}{', which the interval holds: no difference can be told' if inside else ''}."))
+    parts.sort(key=lambda part: part[0])  # what can be told comes first
     if n < FEW:
-        parts.append(f"{n} images are few: read the intervals, not the percentages.")
-    return " ".join(parts)
+        parts.append((True, f"{n} images are few: read the intervals, not the percentages."))
+    return " ".join(text for _, text in parts)
 
 
 def summary_html(audit: Audit, fields: list[Field], n: int, searched: int) -> str:

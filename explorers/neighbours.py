@@ -43,7 +43,7 @@ UPLOAD = """
 <div class="lk-near-upload"><p><label class="lk-button">Upload an image
 <input type="file" accept="image/*" class="lk-near-file"></label>
 <button type="button" class="lk-button" data-again hidden>Back to your picture</button></p>
-<p class="lk-reading">or paste one, or drop it here. It is sent to this app alone, compared, and kept nowhere.</p>
+<p class="lk-reading">or paste one, or drop it here. It goes to this app alone, and is kept nowhere.</p>
 <p class="lk-near-problem" role="alert"></p></div>
 """
 WATCH = "window.likenessNear && window.likenessNear.watch(element);"
@@ -80,8 +80,10 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-near-audit")
-    made.heading = gr.HTML(min_height=100, elem_id="lk-near-heading", **board)
-    with gr.Accordion("Search only some images, more or fewer neighbours", open=False), gr.Row():
+    with gr.Row(elem_classes="lk-near-top"):
+        made.heading = gr.HTML(min_height=100, elem_id="lk-near-heading", **board)
+        gr.HTML(UPLOAD, js_on_load=WATCH, elem_id="lk-near-upload", **board)
+    with gr.Accordion("Filters and number of neighbours", open=False), gr.Row():
         made.system = gr.Dropdown(label="System", min_width=160, elem_id="lk-near-system")
         made.subject = gr.Dropdown(label="Profession or other prompt", min_width=220, elem_id="lk-near-subject")
         made.subset = gr.Dropdown(label="Kind of prompt", min_width=160, elem_id="lk-near-subset")
@@ -89,7 +91,6 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     with gr.Row(elem_classes="lk-near"):
         with gr.Column(scale=1, min_width=260, elem_classes="lk-near-left"):
             made.query = gr.HTML(js_on_load=WATCH, min_height=300, elem_id="lk-near-query", **board)
-            gr.HTML(UPLOAD, js_on_load=WATCH, elem_id="lk-near-upload", **board)
         with gr.Column(scale=3, min_width=320, elem_classes="lk-near-right"):
             made.board = gr.HTML(js_on_load=WATCH, min_height=400, elem_id="lk-near-board", **board)
     with gr.Accordion("How to read this", open=False):
