@@ -4,7 +4,7 @@
   "use strict";
   const MOST_BYTES = 20e6; // explorers/_query.py
   let held = null; // {file, url, number}
-  let number = 0, walking = false, sending = null;
+  let number = 0, walking = "", sending = null;
 
   const find = (selector) => document.querySelector(selector);
   const ways = () => find("#lk-near-query [data-picture]"); // what the server says of the view that is shown
@@ -36,7 +36,8 @@
   // Puts the picture and what is like it into the places of the view; without a picture the server's words stay there.
   const fill = () => {
     const own = find(".lk-near-own"), slot = find(".lk-near-slot"), again = find("#lk-near-upload [data-again]");
-    if (again) again.hidden = !held || Boolean(own);
+    const idle = !held || Boolean(own);
+    if (again && again.hidden !== idle) again.hidden = idle;
     if (!held || !own || !slot) return;
     if (own.dataset.filled !== String(held.number)) {
       own.dataset.filled = held.number;
@@ -119,14 +120,15 @@
   // ---- walking ----
   document.addEventListener("click", (event) => {
     if (event.target.closest("#lk-near-upload [data-again]")) window.likeness.open(ways().dataset.picture);
-    if (event.target.closest("[data-walk]")) walking = true;
+    const step = event.target.closest("[data-walk]");
+    if (step) walking = new URLSearchParams(step.search).get("of");
     const near = event.target.closest("#lk-dialog a[data-near]"), from = near && inView() && ways();
     if (!from || from.dataset.audit !== new URLSearchParams(near.search).get("audit")) return;
     const query = new URLSearchParams(near.search); // from the detail of a neighbour: a step of the same walk
     query.set("k", from.dataset.k);
     if (from.dataset.steps) query.set("trail", from.dataset.steps);
     near.href = "?" + query;
-    walking = true;
+    walking = query.get("of");
   }, true);
   document.addEventListener("focusin", (event) => { // Tab goes from a picture to its own "Walk here" alone
     const figure = event.target.closest && event.target.closest(".lk-near-found .lk-figure");
@@ -134,16 +136,17 @@
     for (const link of figure.parentElement.querySelectorAll(".lk-walk")) link.tabIndex = figure.contains(link) ? 0 : -1;
   });
   const arrived = () => { // the link that was followed is gone: the focus goes to the image it led to
-    const link = walking && find("#lk-near-query .lk-near-query a");
+    const link = walking && find(`.lk-near-query a[data-detail$="/${walking}"]`);
     if (!link) return;
-    walking = false;
+    walking = "";
     link.focus();
   };
 
   window.likenessNear = {
     watch: (element) => {
       const look = () => { fill(); arrived(); };
-      new MutationObserver(look).observe(element, { childList: true, subtree: true });
+      const everything = { childList: true, subtree: true, attributes: true, characterData: true }; // Gradio patches in place
+      new MutationObserver(look).observe(element, everything);
       fill();
     },
   };
