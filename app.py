@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
-from urllib.parse import parse_qs
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
@@ -23,7 +22,7 @@ from explorers._grid import detail
 from explorers._guard import Guard
 from explorers._query import METHODS, Queries
 from explorers._serving import can_listen, serve
-from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html
+from explorers._shared import ASSETS, View, count, csv_chunks, escape, note_html, params_of
 from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
@@ -75,14 +74,6 @@ def header_html(stores: Mapping[str, Audit], problems: list[str]) -> str:
         f'<header class="lk-header"><h1>Likeness</h1><p class="lk-tagline">{TAGLINE}</p>'
         f'<ul class="lk-loaded">{loaded or "<li>No audit is open.</li>"}</ul></header>{failed}{note}'
     )
-
-
-def params_of(query: str) -> Params:
-    """A query string as names and values; overlong addresses and too many fields are read as empty."""
-    try:
-        return parse_qs(query.lstrip("?")[:20_000], keep_blank_values=True, max_num_fields=500)
-    except ValueError:
-        return {}
 
 
 def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:

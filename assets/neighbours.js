@@ -69,6 +69,7 @@
     try {
       const answer = await fetch(slot.dataset.ask, { method: "POST", body: file, headers: { "X-Likeness": "query" }, signal: mine.signal });
       const said = answer.headers.get("X-Likeness"), text = await answer.text();
+      if (!slot.dataset.filled) return; // the visitor went on, and Gradio made the place into something else
       if (answer.ok && said === "picture") {
         slot.innerHTML = text;
         words = "";
@@ -143,6 +144,7 @@
   };
 
   window.likenessNear = {
+    shown: inView,
     watch: (element) => {
       const look = () => { fill(); arrived(); };
       const everything = { childList: true, subtree: true, attributes: true, characterData: true }; // Gradio patches in place

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import parse_qs
 
 import gradio as gr
 
@@ -14,7 +13,7 @@ from backend.store import Audit
 from explorers import _neighbours, _neighbours_html, _neighbours_picture
 from explorers._charts import unbroken
 from explorers._neighbours import SIZES, SUBSETS, NearView, to_address
-from explorers._shared import Params, View
+from explorers._shared import Params, View, params_of
 
 SLUG = "neighbours"
 TITLE = "Look-alikes"
@@ -47,6 +46,13 @@ UPLOAD = """
 <p class="lk-near-problem" role="alert"></p></div>
 """
 WATCH = "window.likenessNear && window.likenessNear.watch(element);"
+STEP = """
+window.likeness.connect(query => {
+  const here = window.likenessNear.shown();
+  if (here) trigger('submit', {query});
+  return here;
+}, 'neighbours');
+"""
 ASK = "(audit, system, subject, subset, k) => [audit, system, subject, subset, k, location.search]"
 
 
@@ -60,7 +66,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     outputs = [*inputs, made.heading, made.query, made.board, made.notes]
 
     def changed(audit: str, system: str, subject: str, subset: str, size: str, query: str) -> list[Any]:
-        kept = parse_qs(str(query).lstrip("?")[:20_000], max_num_fields=500) if query else {}
+        kept = params_of(str(query))
         view = _neighbours.from_params(stores, {**kept, "audit": [str(audit)]})
         if kept.get("audit", [view.audit])[0] == view.audit:  # another audit has other names
             asked = {"system": [str(system)], "subject": [str(subject)], "subset": [str(subset)]}
@@ -71,14 +77,19 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         view = _neighbours.from_params(stores, params)
         return _updates(stores[view.audit], view)
 
+    def stepped(event: gr.EventData) -> list[Any]:
+        return open_view(params_of(str(getattr(event, "query", ""))))
+
     quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in inputs:
         box.input(changed, [*inputs, address_bar], [*outputs, address_bar], js=ASK, **quiet)
+    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **quiet)
     return View(outputs, open_view)
 
 
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
+    made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-near-steps")
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-near-audit")
     with gr.Row(elem_classes="lk-near-top"):
         made.heading = gr.HTML(min_height=100, elem_id="lk-near-heading", **board)
