@@ -14,13 +14,14 @@ from pathlib import Path
 from tqdm import tqdm
 
 from backend.build import build, status
-from backend.commands import add_vector_commands, regions_number, run_embed, run_import_embedding
+from backend.commands import add_vector_commands, regions_number, run_embed, run_import_embedding, words_number
 from backend.commands_text import add_text_commands, run_describe, run_import_texts
 from backend.generate import SHARD_ROWS as GENERATED_ROWS
 from backend.generate import Outcome, generate
 from backend.importers import open_source
 from backend.importers.columns import parse_map
 from backend.ingest import ingest
+from backend.neighbours.words import WORDS
 from backend.pictures import MOST_MEGAPIXELS
 from backend.plan import duration, plan
 from backend.records import Report, SourceError, clean_text, count
@@ -78,6 +79,8 @@ def parser() -> argparse.ArgumentParser:
     build_.add_argument("--k", action="append", default=[], type=regions_number, help=text, **number)
     text = "take regions from another audit of the same embedding"
     build_.add_argument("--regions-from", default="", metavar="AUDIT", help=text)
+    text = f"how many visual words pictures are compared by (default: {WORDS:,}, or as many as there are)"
+    build_.add_argument("--words", type=words_number, default=0, help=text, **number)
     more = [*add_vector_commands(commands), *add_text_commands(commands)]
     table = commands.add_parser("status", help="check every byte of an audit and print its stages")
     table.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
@@ -236,7 +239,7 @@ def run_build(arguments: argparse.Namespace) -> int:
         print(f"Not done: {clean_text(sentence)}.")
 
     options = (arguments.k, arguments.regions_from, say)
-    ran = build(arguments.cache, arguments.name, arguments.workers, progress, *options)
+    ran = build(arguments.cache, arguments.name, arguments.workers, progress, *options, words=arguments.words)
     print(f"Ran {', '.join(ran)}." if ran else "Every stage is up to date.")
     return 0
 

@@ -146,11 +146,15 @@ class _Run:
             self.ran.pop()
             self.say(str(error))
 
-    def neighbours(self) -> None:
+    def neighbours(self, words: int) -> None:
         """What finds images that are like another: colours, visual words, the graphs of large embeddings."""
-        for kind in neighbour_stages.lacking(Audit(self.folder)):
-            audit, progress = self.begin(f"neighbours-{kind}")
-            neighbour_stages.make(audit, kind, self.workers, progress)
+        for kind in neighbour_stages.lacking(Audit(self.folder), words):
+            try:
+                audit, progress = self.begin(f"neighbours-{kind}")
+                neighbour_stages.make(audit, kind, self.workers, progress, words)
+            except neighbour_stages.WordsError as error:
+                self.ran.pop()
+                self.say(str(error))
 
 
 def _borrowed(entry: dict[str, Any]) -> bool:
@@ -181,13 +185,15 @@ def build(
     ks: Sequence[int] = (),
     regions_from: str = "",
     say: Callable[[str], object] = lambda sentence: None,
+    words: int = 0,
 ) -> list[str]:
     """Run every stage of an audit that is missing or stale; return the names of those that ran.
 
     `progress(stage, rows)` returns a function that is called as rows are done. `ks` are numbers of regions other than
-    KS, `regions_from` is an audit of the same cache that lends its regions. `say` is given a sentence for every stage
-    that this audit does not allow. Raises StoreError, also where a file of the audit is damaged (nothing is computed
-    from it then), and where regions that were asked for cannot be made.
+    KS, `regions_from` is an audit of the same cache that lends its regions, `words` a number of visual words (0: as
+    many as there are, or the usual number). `say` is given a sentence for every stage that this audit does not allow.
+    Raises StoreError, also where a file of the audit is damaged (nothing is computed from it then), and where regions
+    that were asked for cannot be made.
     """
     folder = audit_folder(cache, name)
     Audit(folder)
@@ -204,7 +210,7 @@ def build(
         for embedding in names:
             run.regions(embedding, ks or _offered(lender, embedding), lender, strict=bool(ks))
             run.map(embedding, lender)
-        run.neighbours()
+        run.neighbours(words)
     return run.ran
 
 

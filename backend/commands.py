@@ -10,6 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from backend.embed import KINDS, BlipVqa
+from backend.neighbours.words import MOST_WORDS
 from backend.store import Audit, StoreError, audit_folder, writing
 from backend.store.checks import NAME
 from backend.vector_stages import Embedding, VectorError, embed_audit, import_embedding, starter_place
@@ -21,6 +22,13 @@ def regions_number(text: str) -> int:
     """An argument that must be a number of regions."""
     if not text.isdecimal() or not 2 <= int(text) <= MOST_REGIONS:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 2 to {MOST_REGIONS:,}")
+    return int(text)
+
+
+def words_number(text: str) -> int:
+    """An argument that must be a number of visual words."""
+    if not text.isdecimal() or not 2 <= int(text) <= MOST_WORDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 2 to {MOST_WORDS:,}")
     return int(text)
 
 

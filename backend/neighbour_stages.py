@@ -5,33 +5,49 @@ Every function here takes an audit whose lock the caller holds, and writes throu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from backend.neighbours import colour
-from backend.pictures import PictureError, read_pixels
-from backend.store import Audit, ColourWriter
+from backend.neighbours import colour, words
+from backend.pictures import PictureError, read_grey, read_pixels
+from backend.store import Audit, ColourWriter, StoreError, Words, WordsWriter
 from backend.vector_stages import versions
 
 Progress = Callable[[int], object]
 
 
-def state(audit: Audit, kind: str) -> str:
+class WordsError(StoreError):
+    """An audit in which no visual words can be found. The message says why."""
+
+
+def parameters(audit: Audit, kind: str, size: int = 0) -> dict[str, Any]:
+    """What a kind's stage must have been made with. `size`: how many visual words; 0 leaves what there is, or the
+    usual number."""
+    if kind == "colour":
+        return colour.PARAMETERS
+    there = audit.neighbours.parameters("words").get("words")
+    kept = there if type(there) is int and 2 <= there <= words.MOST_WORDS else words.WORDS
+    return {**words.PARAMETERS, "words": size or kept}
+
+
+def state(audit: Audit, kind: str, size: int = 0) -> str:
     """ "done", "stale" or "missing"."""
-    return audit.neighbours.state(kind, colour.PARAMETERS)
+    return audit.neighbours.state(kind, parameters(audit, kind, size))
 
 
 def wanted(audit: Audit) -> list[str]:
     """The kinds that an audit must have a stage for."""
-    return ["colour"]
+    return ["colour", "words"]
 
 
-def lacking(audit: Audit) -> list[str]:
+def lacking(audit: Audit, size: int = 0) -> list[str]:
     """The kinds of `wanted` that are missing or stale."""
-    return [kind for kind in wanted(audit) if state(audit, kind) != "done"]
+    return [kind for kind in wanted(audit) if state(audit, kind, size) != "done"]
 
 
 def _colours(audit: Audit, row: int) -> np.ndarray:
@@ -63,6 +79,79 @@ def measure_colours(audit: Audit, workers: int, progress: Progress = lambda rows
         writer.write(parts(pool), versions(("numpy", "pillow")))
 
 
-def make(audit: Audit, kind: str, workers: int, progress: Progress = lambda rows: None) -> None:
-    """Make the stage of one kind."""
-    measure_colours(audit, workers, progress)
+def _descriptors(audit: Audit, row: int) -> np.ndarray:
+    try:
+        return words.descriptors(read_grey(audit.image(row)[0], words.SIDE, max_pixels=10**9))
+    except PictureError:
+        return words.NONE
+
+
+def _sampled(audit: Audit, size: int, pool: ThreadPoolExecutor) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """A codebook, and the descriptors of the images that it was made of, by row. Raises WordsError."""
+    random = np.random.default_rng(words.SEED)
+    rows = np.sort(random.permutation(len(audit))[: words.SAMPLE_IMAGES]).tolist()
+    found = dict(zip(rows, pool.map(partial(_descriptors, audit), rows), strict=True))
+    everything = np.concatenate(list(found.values()))
+    if not len(everything):
+        raise WordsError("no visual words were found: the images looked at have no keypoints, being of one colour each")
+    chosen = np.sort(random.permutation(len(everything))[: size * words.SAMPLE_A_WORD])
+    return words.make_codebook(everything[chosen], size), found
+
+
+def _shard_words(found: Iterable[np.ndarray], codebook: np.ndarray, pool: ThreadPoolExecutor) -> np.ndarray:
+    """The words of a shard's images, given their descriptors: int32 (n, 3) of row, word and count."""
+    counted = list(pool.map(partial(words.count_words, codebook=codebook), found))
+    rows = np.repeat(np.arange(len(counted)), [len(each) for each, _ in counted])
+    columns = [rows, *(np.concatenate([pair[place] for pair in counted]) for place in (0, 1))]
+    return np.stack(columns, axis=1).astype(np.int32)
+
+
+def find_words(audit: Audit, size: int, workers: int, progress: Progress = lambda rows: None) -> None:
+    """The visual words of every image and the graph of those most alike; an interrupted run goes on with its codebook
+    and its finished shards. Raises WordsError where the images have no keypoints."""
+    from threadpoolctl import threadpool_limits
+
+    writer, started = WordsWriter(audit, parameters(audit, "words", size)), time.perf_counter()
+    writer.start()
+    parts, known = [], {}
+
+    def look(row: int) -> np.ndarray:
+        return known[row] if row in known else _descriptors(audit, row)
+
+    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+        codebook = writer.load_codebook()
+        if codebook is None:
+            try:
+                codebook, known = _sampled(audit, writer.parameters["words"], pool)
+            except WordsError:
+                writer.drop()
+                raise
+            writer.save_codebook(codebook)
+        for start, end, shard in audit.shards():
+            part = writer.load(shard, end - start, len(codebook))
+            if part is None:
+                looked = pool.map(
+                    lambda row: known[row] if row in known else _descriptors(audit, row), range(start, end)
+                )
+                part = _shard_words(looked, codebook, pool)
+                writer.save(shard, part)
+            parts.append(part + np.array([start, 0, 0], np.int32))
+            progress(end - start)
+    found = np.concatenate(parts)
+    offsets = np.searchsorted(found[:, 0], np.arange(len(audit) + 1)).astype(np.int64)
+    frequencies = words.inverse_frequencies(found[:, 1], len(audit), len(codebook))
+    matrix = words.weighted(offsets, found[:, 1], found[:, 2], frequencies)
+    near, exact = words.graph(matrix)
+    share, rows = words.recall(matrix, near)
+    measured = {"recall": round(share, 4), "recall_rows": rows, "exact": exact}
+    packages = versions(("opencv-python-headless", "scikit-learn", "pynndescent", "scipy", "numpy", "pillow"))
+    seconds = time.perf_counter() - started
+    writer.finish(Words(codebook, offsets, found[:, 1], found[:, 2], near), measured, seconds, packages)
+
+
+def make(audit: Audit, kind: str, workers: int, progress: Progress = lambda rows: None, size: int = 0) -> None:
+    """Make the stage of one kind. Raises WordsError where the audit has no visual words."""
+    if kind == "colour":
+        measure_colours(audit, workers, progress)
+    else:
+        find_words(audit, size, workers, progress)

@@ -135,3 +135,18 @@ def read_pixels(data: bytes, max_pixels: int = MAX_PIXELS) -> np.ndarray:
         return np.asarray(_rgb(ImageOps.exif_transpose(image)))
     except _DECODE_ERRORS as error:
         raise PictureError(_damaged(error)) from error
+
+
+def read_grey(data: bytes, side: int, max_pixels: int = MAX_PIXELS) -> np.ndarray:
+    """The first frame in grey (ITU-R 601), upright, brought down to `side` pixels on its longer side: uint8 of shape
+    (height, width). Smaller pictures stay as they are; a JPEG is decoded at a reduced size where that is large enough.
+    Raises PictureError.
+    """
+    image = _open(data, max_pixels)
+    try:
+        image.draft("RGB", (side, side))
+        image = _rgb(ImageOps.exif_transpose(image)).convert("L")
+        image.thumbnail((side, side))
+        return np.asarray(image)
+    except _DECODE_ERRORS as error:
+        raise PictureError(_damaged(error)) from error

@@ -57,7 +57,7 @@ ROOMS = {
         *("backend.records", "backend.store", "backend.pictures", "backend.metrics", "backend.embed"),
         *("backend.vector_stages", "PIL", "cv2", "faiss", "sklearn", "pynndescent", "scipy", "threadpoolctl"),
     },
-    "backend.neighbour_stages": {"backend"},
+    "backend.neighbour_stages": {"backend", "threadpoolctl"},
     "backend.commands": {"backend", "tqdm"},
     "backend.describers": {
         *("backend.records", "backend.spec", "backend.systems", "backend.describe", "backend.metrics"),

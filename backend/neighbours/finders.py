@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from backend.neighbours import colour, vectors
+from backend.neighbours import colour, vectors, words
 from backend.neighbours.parts import Found, Kind, NeighbourError, nearest_of
 from backend.store import Audit
 
@@ -84,6 +85,47 @@ class Colourfulness(Finder):
         return self.found(rows, np.abs(self._values[rows] - vector[0]), k)
 
 
+class Structure(Finder):
+    """Visual words: 1 less the cosine of two images' TF-IDF weights."""
+
+    distance_name = "cosine distance (0: the same visual words; 1: none in common)"
+    NARROW = 4
+    """Where at most one row in so many may be found, only those are compared."""
+
+    def __init__(self, audit: Audit) -> None:
+        found, told = audit.neighbours.words(), audit.neighbours.parameters("words")
+        super().__init__(len(found.codebook))
+        self.codebook = found.codebook
+        self.frequencies = words.inverse_frequencies(found.words, len(audit), self.width)
+        self._matrix = words.weighted(found.offsets, found.words, found.counts, self.frequencies)
+        self._graph = found.graph
+        self._recall = None if told.get("exact") is True else share(told.get("recall"))
+
+    def of_row(self, row: int) -> np.ndarray:
+        begin, end = self._matrix.indptr[row : row + 2]
+        if begin == end:
+            raise NeighbourError("this image has no keypoints (it is too even), so it has no visual words to compare")
+        vector = np.zeros(self.width, np.float32)
+        vector[self._matrix.indices[begin:end]] = self._matrix.data[begin:end]
+        return vector
+
+    def nearest(self, vector: np.ndarray, k: int, rows: np.ndarray | None, itself: int | None) -> Found:
+        if rows is None and itself is not None and k <= int((self._graph[itself] >= 0).sum()):
+            near = self._graph[itself][:k].astype(np.int64)
+            return self.found(near, self._distance(self._matrix[near] @ vector), k, self._recall)
+        count = self._matrix.shape[0]
+        rows = np.arange(count) if rows is None else rows
+        rows = rows[rows != (-1 if itself is None else itself)]
+        few = len(rows) * self.NARROW <= count
+        cosine = self._matrix[rows] @ vector if few else (self._matrix @ vector)[rows]
+        return self.found(rows, self._distance(cosine), k)
+
+    @staticmethod
+    def _distance(cosine: np.ndarray) -> np.ndarray:
+        distance = 1 - cosine.astype("float64")
+        return np.where(distance < 1e-6, 0.0, distance)  # the same words, to the precision of float32
+
+
 class Content(Finder):
     """An embedding: 1 less the cosine of two vectors."""
 
@@ -100,6 +142,16 @@ class Content(Finder):
     def nearest(self, vector: np.ndarray, k: int, rows: np.ndarray | None, itself: int | None) -> Found:
         found, products = vectors.search_index(self._index, vector, k, rows, itself)
         return self.found(found, 1 - products, k)
+
+
+def share(value: Any) -> float:
+    """A recall as a manifest says it; 0 where that is no share."""
+    return float(value) if type(value) in (int, float) and 0 <= value <= 1 else 0.0
+
+
+def whole(told: Mapping[str, Any], name: str) -> str:
+    """A whole number that a manifest says, for people; "?" where it is none."""
+    return f"{told[name]:,}" if type(told.get(name)) is int else "?"
 
 
 def remedy(audit: Audit) -> str:
@@ -130,6 +182,25 @@ def colourfulness_kind(audit: Audit) -> Kind:
     state = "done" if current else "stale" if entry else "missing"
     note = f"One number a picture, as in Stable Bias: which colours they are does not count. {EXACT}"
     return kind_of(audit, "colourfulness", "Colourfulness alone", state, note)
+
+
+def words_kind(audit: Audit) -> Kind:
+    told = audit.neighbours.parameters("words")
+    state = audit.neighbours.state("words", words.PARAMETERS)
+    searched = EXACT
+    if told.get("exact") is not True:
+        held = (
+            f"{share(told.get('recall')):.1%} of the true ten nearest (measured on {whole(told, 'recall_rows')} images)"
+        )
+        searched = (
+            f"The {words.NEIGHBOURS} nearest of each image were found by a graph, which holds {held}. A search with a "
+            "filter, for more images or for a picture of your own compares every image."
+        )
+    note = (
+        "Pictures are compared by their visual words: small grey patterns (SIFT), sorted into "
+        f"{whole(told, 'codebook')} kinds, rare ones weighing more (TF-IDF). Colour does not count. {searched}"
+    )
+    return kind_of(audit, "words", "Visual words (structure)", state, note if state == "done" else "")
 
 
 def content_kind(audit: Audit, name: str) -> Kind:

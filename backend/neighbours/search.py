@@ -35,6 +35,7 @@ def kinds(audit: Audit) -> list[Kind]:
     return [
         finders.colour_kind(audit),
         finders.colourfulness_kind(audit),
+        finders.words_kind(audit),
         *(finders.content_kind(audit, name) for name in embeddings),
     ]
 
@@ -59,7 +60,7 @@ def finder(audit: Audit, kind: str) -> Finder:
 def _loader(kind: str) -> Callable[[Audit], Finder]:
     if kind.startswith("embedding-"):
         return lambda audit: finders.Content(audit, kind.removeprefix("embedding-"))
-    return {"colour": finders.Colours, "colourfulness": finders.Colourfulness}[kind]
+    return {"colour": finders.Colours, "colourfulness": finders.Colourfulness, "words": finders.Structure}[kind]
 
 
 def search(audit: Audit, kind: str, query: int | Query, k: int, rows: np.ndarray | None = None) -> Found:

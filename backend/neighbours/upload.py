@@ -7,10 +7,11 @@ import threading
 import numpy as np
 
 from backend.metrics.colour import colourfulness
-from backend.neighbours import colour
+from backend.neighbours import colour, words
+from backend.neighbours.finders import Structure
 from backend.neighbours.parts import NeighbourError, Query
 from backend.neighbours.search import finder
-from backend.pictures import PictureError, read_pixels
+from backend.pictures import PictureError, read_grey, read_pixels
 from backend.store import Audit
 
 MAX_BYTES = 20_000_000
@@ -29,6 +30,17 @@ def _pixels(data: bytes) -> np.ndarray:
 def _unusable(error: PictureError) -> NeighbourError:
     words = str(error).replace(" or raise --max-megapixels", "")
     return NeighbourError(f"the picture cannot be used: {words}")
+
+
+def _words(found: Structure, data: bytes) -> np.ndarray:
+    try:
+        grey = read_grey(data, words.SIDE, max_pixels=MAX_PIXELS)
+    except PictureError as error:
+        raise _unusable(error) from error
+    seen, counts = words.count_words(words.descriptors(grey), found.codebook)
+    if not len(seen):
+        raise NeighbourError("the picture has no keypoints (it is too even or too small), so it has no visual words")
+    return words.query_vector(seen, counts, found.frequencies)
 
 
 def check_bytes(data: bytes) -> None:
@@ -50,11 +62,13 @@ def query_of(audit: Audit, kind: str, data: bytes) -> Query:
     data: the bytes of a file, of a format of backend/pictures.py, at most MAX_BYTES and MAX_PIXELS; of a moving
     picture the first frame counts. Raises NeighbourError with a sentence, StoreError where a file is damaged.
     """
-    finder(audit, kind)
+    found = finder(audit, kind)
     check_bytes(data)
     with _ONE:
         if kind == "colour":
             return Query(kind, colour.features(_pixels(data)))
         if kind == "colourfulness":
             return Query(kind, np.array([colourfulness(_pixels(data))]))
+        if isinstance(found, Structure):
+            return Query(kind, _words(found, data))
     raise NeighbourError(f"a picture of yours cannot be compared by {kind}")

@@ -10,7 +10,8 @@ texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them
 
 from backend.store.checks import stage_parts
 from backend.store.files import StoreError, audit_folder, audit_names, writing
-from backend.store.neighbour_writers import ColourWriter
+from backend.store.neighbour_writers import ColourWriter, WordsWriter
+from backend.store.neighbours import Words
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
 from backend.store.stages import StageWriter
@@ -36,6 +37,8 @@ __all__ = [
     "TextSource",
     "TextWriter",
     "Vectors",
+    "Words",
+    "WordsWriter",
     "audit_folder",
     "audit_names",
     "interrupted",
