@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -13,9 +14,9 @@ from explorers._grid import colours, described
 from explorers._neighbours import SUBSETS, Near, NearView, to_address
 from explorers._neighbours_links import SLUG, kinds_of
 from explorers._neighbours_summary import fields_of, sentence, summary_html
-from explorers._shared import count, csv_chunks, escape, percent
+from explorers._shared import count, csv_chunks, escape
 
-BY = {"colour": "by colour", "colourfulness": "by colourfulness", "words": "by structure (visual words)"}
+BY = {"colour": "by colour", "colourfulness": "by colourfulness", "words": "by structure"}
 GONE = "This address was about a picture that was uploaded or pasted. No address holds one, and nothing keeps it"
 
 
@@ -151,7 +152,7 @@ def found_html(audit: Audit, view: NearView, near: Near, download: str, lead: st
     fields = fields_of(audit, found.rows, near.searched)
     how = "Every image was compared" if found.exact else "Approximate"
     if not found.exact and found.recall is not None:
-        how += f": {percent(found.recall)} of the true nearest ten are found"
+        how += f": {math.floor(1000 * found.recall) / 10:g} % of the true ten nearest are found"
     asked = f", of {view.k} asked for" if n < view.k else ""
     return (
         f'{lead}<p class="lk-state" role="status">{escape(sentence(fields, n, len(near.searched)))}</p>'

@@ -39,10 +39,10 @@ images may be near because they share a prompt or a seed. Nothing here says who 
 An uploaded picture is compared with the images of this audit alone, and always has neighbours, however unlike.
 """
 UPLOAD = """
-<div class="lk-near-upload"><p><label class="lk-button">Upload an image
+<div class="lk-near-upload"><label class="lk-button">Upload an image
 <input type="file" accept="image/*" class="lk-near-file"></label>
-<button type="button" class="lk-button" data-again hidden>Back to your picture</button></p>
-<p class="lk-reading">or paste one, or drop it here. It goes to this app alone, and is kept nowhere.</p>
+<p class="lk-reading">or paste or drop one. It goes to this app alone and is kept nowhere.</p>
+<button type="button" class="lk-button" data-again hidden>Back to your picture</button>
 <p class="lk-near-problem" role="alert"></p></div>
 """
 WATCH = "window.likenessNear && window.likenessNear.watch(element);"

@@ -14,7 +14,7 @@ from audits import HOSTILE, make_audit
 from fastapi import FastAPI
 from PIL import Image
 from region_audits import make_region_audit
-from samples import encode, noise, png
+from samples import encode, imported, noise, png, write, write_csv
 from starlette.testclient import TestClient
 
 import app
@@ -88,7 +88,7 @@ def test_an_address_of_an_uploaded_picture_holds_no_image(stores, audit):
         "audit=../../etc&kind=<script>&of=${x}&k=-1&system=nobody&subject=%00&subset=x&trail=a,b,,<i>",
         "audit=regional&kind=colour&k=1000000&of=" + "f" * 5000,
         "k=\u0661\u0662&trail=" + "0" * 10_000,
-        "&".join(["kind=words&trail=1,2"] * 200),
+        "&".join(["kind=embedding-x&trail=1,2"] * 200),
     ],
 )
 def test_a_hostile_address_opens_the_default(stores, audit, query):
@@ -180,7 +180,6 @@ def test_every_detail_leads_to_its_neighbours(client, audit):
     html = client.get(f"/detail/regional/{name}").text
     assert f"?tab=neighbours&amp;audit=regional&amp;kind=colour&amp;of={name}" in html
     assert f"kind=embedding-toy&amp;of={name}" in html
-    assert "kind=words" not in html  # not ready
 
 
 def not_ready(audit):
@@ -201,6 +200,26 @@ def test_what_is_not_ready_says_why_and_with_which_command(audit, monkeypatch):
     assert "Run `python" in near.table({"regional": audit}, {"kind": ["words"]})["problem"].iat[0]
     assert "kind=words" not in _grid.detail(audit, 0)
     _neighbours_links.kinds_of.cache_clear()
+
+
+def test_an_image_without_visual_words_says_so_and_offers_the_rest(cache, tmp_path):
+    rows = [{"file_name": f"{number}.png", "system": "A", "profession": "nurse"} for number in range(9)]
+    for number, row in enumerate(rows):
+        data = encode(Image.new("RGB", (96, 96), "red")) if number == 8 else png(number, (96, 96))
+        write(tmp_path / "source" / row["file_name"], data)
+    write_csv(tmp_path / "source", rows)
+    imported(tmp_path / "source", cache, name="even")
+    build(cache, "even", workers=1)
+    audit = Audit.open(cache, "even")
+    even = int(np.flatnonzero(audit.generations["source"] == "8.png")[0])
+    view = NearView("even", "words", ids(audit, even)[0])
+    board = _neighbours_html.board_html(audit, view)
+    assert "no visual words" in board
+    assert "By Colours" in board
+    assert "<figure" not in board
+    assert "<figure" in _neighbours_html.board_html(audit, replace(view, of=ids(audit, (even + 1) % 9)[0]))
+    said = _neighbours_picture.picture({"even": audit}, {"kind": ["words"]}, encode(Image.new("RGB", (96, 96), "blue")))
+    assert "no visual words" in said
 
 
 def test_the_csv_has_the_neighbours_with_their_distance(client, audit):
