@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
-from urllib.parse import parse_qs
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
@@ -21,8 +20,9 @@ from backend.store import Audit, StoreError, audit_names
 from explorers import EXPLORERS
 from explorers._grid import detail
 from explorers._guard import Guard
+from explorers._query import METHODS, Queries
 from explorers._serving import can_listen, serve
-from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html, subjects_in_words
+from explorers._shared import ASSETS, View, count, csv_chunks, escape, note_html, params_of, subjects_in_words
 from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ CONTENT_NOTE = (
     "</summary><p>The pictures came here as the work of text-to-image systems. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
-UI = ("app.js", "app.css", "charts.js")
+UI = ("app.js", "app.css", "charts.js", "neighbours.js")
 QUEUED = 64
 """Events that wait for Gradio's queue, which only Live uses; more than its memory of sessions holds would stop it."""
 SESSIONS = 500
@@ -74,14 +74,6 @@ def header_html(stores: Mapping[str, Audit], problems: list[str]) -> str:
         f'<header class="lk-header"><h1>Likeness</h1><p class="lk-tagline">{TAGLINE}</p>'
         f'<ul class="lk-loaded">{loaded or "<li>No audit is open.</li>"}</ul></header>{failed}{note}'
     )
-
-
-def params_of(query: str) -> Params:
-    """A query string as names and values; overlong addresses and too many fields are read as empty."""
-    try:
-        return parse_qs(query.lstrip("?")[:20_000], keep_blank_values=True, max_num_fields=500)
-    except ValueError:
-        return {}
 
 
 def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
@@ -203,6 +195,16 @@ def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         made = serve(stores, params_of(str(request.query_params))) if serve else None
         return MISSING if made is None else Response(made[0], media_type=made[1], headers={"X-Likeness": name})
 
+    queries = Queries()
+
+    @app.api_route("/query/{slug}/{name}", methods=METHODS)
+    async def query(slug: str, name: str, request: Request) -> Response:
+        ask = getattr(modules.get(slug), "QUERY", {}).get(name) if stores else None
+        if ask is None:
+            return MISSING
+        params = params_of(str(request.query_params))
+        return await queries.answer(request, lambda body: ask(stores, params, body), name)
+
     @app.get("/ui/{name}")
     def asset(name: str) -> Response:
         return FileResponse(ASSETS / name) if name in UI else MISSING
@@ -220,7 +222,8 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
     blocks.queue(max_size=QUEUED, api_open=False)
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<script src="ui/app.js"></script><script src="ui/charts.js"></script><link rel="stylesheet" href="ui/app.css">'
+        '<script src="ui/app.js"></script><script src="ui/charts.js"></script><script src="ui/neighbours.js"></script>'
+        '<link rel="stylesheet" href="ui/app.css">'
     )
     app = gr.mount_gradio_app(
         app,

@@ -3,6 +3,7 @@
 (() => {
   "use strict";
   let navigate = null; // asks the server for the view that an address names
+  const alone = {}; // tabs that ask for their own view alone, which is quicker; each says whether it does
   let firstTab = "", started = false;
   const opened = {}; // the tabs whose view was drawn
   const lastOf = {}; // each tab's last address in this window: going back to a tab restores it
@@ -43,7 +44,8 @@
       const image = dialog && dialog.open && parameters().get("image"); // an answer that came after a picture was opened
       setAddress(image ? `${query}&image=${image}` : query, Boolean(image));
     },
-    connect: (go) => { navigate = go; },
+    connect: (go, slug) => { if (slug) alone[slug] = go; else navigate = go; },
+    open: (query) => { setAddress(query, false); go(); }, // a view that a script chose
     start: () => {
       started = true;
       opened[tabOf()] = true;
@@ -66,6 +68,7 @@
   const go = () => {
     opened[tabOf()] = true;
     settle();
+    if (alone[tabOf()] && alone[tabOf()](location.search)) return;
     if (navigate) navigate(location.search);
   };
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import pandas as pd
 
@@ -27,6 +27,7 @@ __all__ = [
     "first",
     "labour_force",
     "note_html",
+    "params_of",
     "percent",
     "subjects_in_words",
 ]
@@ -82,6 +83,14 @@ def address(tab: str, **values: object) -> str:
             if item is not None and (item != "" or isinstance(value, list | tuple)):
                 pairs.append((name, item))
     return urlencode(pairs)
+
+
+def params_of(query: str) -> Params:
+    """A query string as names and values; overlong addresses and too many fields are read as empty."""
+    try:
+        return parse_qs(query.lstrip("?")[:20_000], keep_blank_values=True, max_num_fields=500)
+    except ValueError:
+        return {}
 
 
 def percent(share: float, sign: str = " %") -> str:
