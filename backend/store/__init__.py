@@ -4,10 +4,13 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 (imports, generation), rows.py and frames.py their tables, journal.py what gave no image, and stages.py `StageWriter`
 (what is computed from an audit). vectors.py reads embeddings, regions and maps (`Audit.vectors`), vector_writers.py
 writes them; arrays.py holds the one, summaries.py the other of their files.
-texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them.
+texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them. faces.py reads detections and average
+faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py writes them.
 """
 
 from backend.store.checks import stage_parts
+from backend.store.face_writers import FaceWriter, write_averages
+from backend.store.faces import Faces
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
@@ -24,6 +27,8 @@ __all__ = [
     "Audit",
     "AuditWriter",
     "EmbeddingWriter",
+    "FaceWriter",
+    "Faces",
     "Quality",
     "Region",
     "Regions",
@@ -37,6 +42,7 @@ __all__ = [
     "audit_names",
     "interrupted",
     "stage_parts",
+    "write_averages",
     "write_map",
     "write_regions",
     "write_texts",

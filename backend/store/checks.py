@@ -23,13 +23,13 @@ REPORT_COLUMNS = ("source", "item", "outcome", "reason")
 MOST = 2**53
 OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
 """As importers name columns: 60 letters, and a number where two would be the same."""
-_FILE = re.compile(r"((images|measures|embeddings|regions|map|text)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_FILE = re.compile(r"((images|measures|embeddings|regions|map|text|faces)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 """An embedding's name."""
-_VECTORS = re.compile(rf"(embed|map|text)-({NAME})|(regions)-({NAME})-([1-9][0-9]{{0,3}})")
+_VECTORS = re.compile(rf"(embed|map|text)-({NAME})|(regions|averages)-({NAME})-([1-9][0-9]{{0,3}})")
 
 
 def measure_file(name: str) -> str:
@@ -38,12 +38,14 @@ def measure_file(name: str) -> str:
 
 
 def stage_parts(name: str) -> tuple[str, str, int]:
-    """What a stage's name says: its kind ("embed", "regions", "map", "text", else "measure"), its embedding or
-    describer, and k.
+    """What a stage's name says: its kind ("embed", "regions", "map", "text", "faces", "averages", else "measure"), its
+    embedding or describer, and k.
 
-    >>> stage_parts("regions-blip-vqa-24"), stage_parts("colourfulness")
-    (('regions', 'blip-vqa', 24), ('measure', '', 0))
+    >>> stage_parts("regions-blip-vqa-24"), stage_parts("averages"), stage_parts("colourfulness")
+    (('regions', 'blip-vqa', 24), ('averages', '', 0), ('measure', '', 0))
     """
+    if name in ("faces", "averages"):
+        return name, "", 0
     match = _VECTORS.fullmatch(name)
     if match is None:
         return "measure", "", 0
@@ -59,6 +61,10 @@ def stage_files(name: str) -> list[str]:
         return [f"map/{embedding}.npy"]
     if kind == "text":
         return [f"text/{embedding}.parquet"]
+    if kind == "faces":
+        return ["faces/detections.parquet"]
+    if kind == "averages":
+        return [f"faces/{name}.parquet"]
     if kind == "regions":
         return [f"regions/{embedding}-{k}.{ending}" for ending in ("parquet", "npy", "json")]
     return [measure_file(name)]

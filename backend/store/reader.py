@@ -23,6 +23,7 @@ from backend.store.checks import (
     report_values,
     stage_parts,
 )
+from backend.store.faces import Faces
 from backend.store.files import StoreError, audit_folder, check_files, read_manifest
 from backend.store.frames import read_frame
 from backend.store.shards import Shard
@@ -74,7 +75,8 @@ class Audit:
     """One audit, read-only. Row i of every table, shard and array is generation i.
 
     `generations` is the table of records.DTYPES and label_* / extra_* columns, with `subject` beside it;
-    `manifest` is the parsed manifest and `vectors` holds embeddings, regions and maps. Opening checks the size of every
+    `manifest` is the parsed manifest, `vectors` holds embeddings, regions and maps, and `faces` detections and average
+    faces. Opening checks the size of every
     file, the hash of all but images and embeddings, and that they are what checks.py says; `check()` reads every byte.
     """
 
@@ -115,6 +117,7 @@ class Audit:
         self.report()
         self.vectors = Vectors(folder, manifest, rows)
         self.texts = Texts(folder, manifest, rows)
+        self.faces = Faces(folder, manifest, self.vectors, self.generations)
         for name, entry in manifest["stages"].items():
             if stage_parts(name)[0] == "measure" and len(read_measure(folder, name)) != entry["rows"]:
                 raise StoreError(f"{folder / measure_file(name)} does not have a number for every row. Import again.")
