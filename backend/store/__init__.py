@@ -5,10 +5,13 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 (what is computed from an audit). vectors.py reads embeddings, regions and maps (`Audit.vectors`), vector_writers.py
 writes them; arrays.py holds the one, summaries.py the other of their files.
 neighbours.py reads and neighbour_writers.py writes what finds images that are like another (`Audit.neighbours`).
-texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them.
+texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them. faces.py reads detections and average
+faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py writes them.
 """
 
 from backend.store.checks import stage_parts
+from backend.store.face_writers import FaceWriter, write_averages
+from backend.store.faces import Faces
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
 from backend.store.neighbours import Links, Words
@@ -28,6 +31,8 @@ __all__ = [
     "AuditWriter",
     "ColourWriter",
     "EmbeddingWriter",
+    "FaceWriter",
+    "Faces",
     "Links",
     "Quality",
     "Region",
@@ -44,6 +49,7 @@ __all__ = [
     "audit_names",
     "interrupted",
     "stage_parts",
+    "write_averages",
     "write_links",
     "write_map",
     "write_regions",

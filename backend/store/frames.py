@@ -20,12 +20,13 @@ def read_frame(
     wrong_columns: Callable[[pa.Schema], str],
     wrong_values: Callable[[pa.Table], str] = lambda table: "",
     rows: int | None = None,
+    most: int | None = None,
 ) -> pd.DataFrame:
-    """A Parquet table of ours as a frame: repeated texts become categories, 64-bit numbers stay whole where some are
-    missing. What the file says of pandas is not used.
+    """A Parquet table of ours as a frame: repeated texts and bytes become categories, 64-bit numbers stay whole where
+    some are missing. What the file says of pandas is not used.
 
-    Raises StoreError where it cannot be read, where it does not have as many `rows`, or where one of the two
-    functions (of checks.py) finds something wrong.
+    Raises StoreError where it cannot be read, where it does not have as many `rows` or has more than `most`, or
+    where one of the two functions (of checks.py) finds something wrong.
     """
     try:
         data = path.read_bytes()
@@ -34,8 +35,11 @@ def read_frame(
         wrong = wrong_columns(schema)
         if not wrong and rows not in (None, count):
             wrong = "it and the shards differ in rows"
+        if not wrong and most is not None and count > most:
+            wrong = f"it has {count:,} rows, more than the {most:,} that it can have"
         if not wrong:
-            texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+            kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+            texts = [f.name for f in schema if any(fits(f.type) for fits in kinds)]
             table = pq.read_table(io.BytesIO(data), read_dictionary=[t for t in texts if t not in _PLAIN])
             table.validate(full=True)
             wrong = wrong_values(table)

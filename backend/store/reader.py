@@ -23,6 +23,7 @@ from backend.store.checks import (
     report_values,
     stage_parts,
 )
+from backend.store.faces import Faces
 from backend.store.files import StoreError, audit_folder, check_files, read_manifest
 from backend.store.frames import read_frame
 from backend.store.neighbours import Neighbours
@@ -77,9 +78,9 @@ class Audit:
     """One audit, read-only. Row i of every table, shard and array is generation i.
 
     `generations` is the table of records.DTYPES and label_* / extra_* columns, with `subject` beside it;
-    `manifest` is the parsed manifest and `vectors` holds embeddings, regions and maps. Opening checks the size of every
-    file, the hash of all but images, embeddings and neighbours, and that they are what checks.py says; `check()` reads
-    every byte. What `neighbours` hands out is checked when it is asked for.
+    `manifest` is the parsed manifest, `vectors` holds embeddings, regions and maps, `faces` detections and average
+    faces. Opening checks the size of every file, the hash of all but images, embeddings and neighbours, and that they
+    are what checks.py says; `check()` reads every byte. What `neighbours` hands out is checked when it is asked for.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -120,6 +121,7 @@ class Audit:
         self.vectors = Vectors(folder, manifest, rows)
         self.texts = Texts(folder, manifest, rows)
         self.neighbours = Neighbours(folder, manifest, rows, self.vectors)
+        self.faces = Faces(folder, manifest, self.vectors, self.generations)
         for name, entry in manifest["stages"].items():
             if stage_parts(name)[0] == "measure" and len(read_measure(folder, name)) != entry["rows"]:
                 raise StoreError(f"{folder / measure_file(name)} does not have a number for every row. Import again.")
