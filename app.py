@@ -22,7 +22,7 @@ from explorers import EXPLORERS
 from explorers._grid import detail
 from explorers._guard import Guard
 from explorers._serving import can_listen, serve
-from explorers._shared import ASSETS, Params, View, count, csv_chunks, escape, note_html
+from explorers._shared import ASSETS, Params, Served, View, count, csv_chunks, escape, note_html
 from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ CONTENT_NOTE = (
     "</summary><p>The pictures came here as the work of text-to-image systems. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
-UI = ("app.js", "app.css", "charts.js")
+UI = ("app.js", "app.css", "charts.js", "faces.js")
 QUEUED = 64
 """Events that wait for Gradio's queue, which only Live uses; more than its memory of sessions holds would stop it."""
 SESSIONS = 500
@@ -201,7 +201,10 @@ def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
     def data(slug: str, name: str, request: Request) -> Response:
         serve = getattr(modules.get(slug), "DATA", {}).get(name) if stores else None
         made = serve(stores, params_of(str(request.query_params))) if serve else None
-        return MISSING if made is None else Response(made[0], media_type=made[1], headers={"X-Likeness": name})
+        if made is None:
+            return MISSING
+        body, kind, status, headers = Served(*made)
+        return Response(body, status, {"X-Likeness": name, **headers}, kind)
 
     @app.get("/ui/{name}")
     def asset(name: str) -> Response:
@@ -220,7 +223,8 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
     blocks.queue(max_size=QUEUED, api_open=False)
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<script src="ui/app.js"></script><script src="ui/charts.js"></script><link rel="stylesheet" href="ui/app.css">'
+        '<script src="ui/app.js"></script><script src="ui/charts.js"></script><script src="ui/faces.js"></script>'
+        '<link rel="stylesheet" href="ui/app.css">'
     )
     app = gr.mount_gradio_app(
         app,

@@ -43,6 +43,7 @@
       const image = dialog && dialog.open && parameters().get("image"); // an answer that came after a picture was opened
       setAddress(image ? `${query}&image=${image}` : query, Boolean(image));
     },
+    replace: (query) => setAddress(query, true), // the same view, told more exactly: no step in the history
     connect: (go) => { navigate = go; },
     start: () => {
       started = true;

@@ -1,5 +1,5 @@
 """The tabs, in the order of a story. Adding one is a module with SLUG, TITLE and build, and its name here."""
 
-from explorers import about, browse, captions, live, published, regions, representation
+from explorers import about, browse, captions, faces, live, published, regions, representation
 
-EXPLORERS = (browse, regions, representation, captions, live, published, about)
+EXPLORERS = (browse, faces, regions, representation, captions, live, published, about)

@@ -63,6 +63,7 @@ ROOMS = {
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {"backend.records", "backend.store", "backend.metrics", "explorers._*", "gradio", "plotly"},
+    "explorers._faces_sheet": {"backend.pictures", "backend.store", "explorers._*", "PIL"},
     "explorers._guard": {"starlette"},
     "explorers._serving": {"uvicorn"},
     "explorers.live": {"backend", "explorers._*", "gradio"},
