@@ -3,13 +3,18 @@
   "use strict";
   const query = () => new URLSearchParams(location.search);
 
+  // Gradio changes what is there to what the server sent, attribute by attribute: whatever is set here is set anew after it.
+  const set = (element, name, value) => {
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  };
+
   // ---- links: the view's base, what the link changes, and where the slider stands ----
   const carried = () => ["mode", "at"].filter((name) => query().get("tab") === "faces" && query().get(name))
     .map((name) => `&${name}=${encodeURIComponent(query().get(name))}`).join("");
   const complete = (root) => {
     for (const link of root.querySelectorAll("a[data-rest]")) {
       const base = link.closest("[data-base]").dataset.base, { rest } = link.dataset;
-      link.href = `?${base}${rest ? "&" + rest : ""}${carried()}`;
+      set(link, "href", `?${base}${rest ? "&" + rest : ""}${carried()}`);
     }
   };
 
@@ -18,13 +23,14 @@
   const paint = (root) => {
     const range = root.querySelector(".lk-compare-range");
     if (!range) return;
-    const { mode } = root.dataset;
-    root.style.setProperty("--at", range.value);
-    range.setAttribute("aria-valuetext", named[mode](Number(range.value)));
-    const said = root.querySelector(".lk-compare-said"), words = named[mode](Number(range.value));
+    const { mode } = root.dataset, words = named[mode](Number(range.value));
+    set(root, "style", `--at:${range.value}`);
+    set(range, "value", range.value);
+    set(range, "aria-valuetext", words);
+    const said = root.querySelector(".lk-compare-said");
     if (said.textContent !== words) said.textContent = words;
     for (const button of root.querySelectorAll("button[data-mode]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
+      set(button, "aria-pressed", String(button.dataset.mode === mode));
     }
   };
   let waiting = 0;
@@ -112,9 +118,8 @@
           key = goal = "";
         }
       };
-      new MutationObserver((changes) => {
-        if (changes.some((change) => change.addedNodes.length)) look();
-      }).observe(element, { childList: true, subtree: true });
+      const seen = ["href", "value", "data-base", "data-mode"];
+      new MutationObserver(look).observe(element, { childList: true, subtree: true, attributeFilter: seen });
       look();
     },
   };

@@ -38,9 +38,7 @@ def chart_figure(audit: Audit, view: FacesView) -> go.Figure:
             "%{customdata[2]:,} faces in %{customdata[3]:,} images<extra>%{fullData.name}</extra>",
         )
     top = min(1.0, max(ends) * 1.05) or 1.0
-    axis_style(
-        drawn, [escape(name) for name in subjects], "homogeneity; 0: no shared feature, 1: one picture", [0, top], ""
-    )
+    axis_style(drawn, [escape(name) for name in subjects], "homogeneity, 0 to 1", [0, top], "")
     return drawn
 
 

@@ -17,8 +17,9 @@ SIDE = 256
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 """What goes with a picture whose address changes with its audit."""
 CAPTION = (
-    "Under each average: how many of its images gave a face, and its homogeneity, from 0 (the faces share no feature) "
-    "to 1 (they are one picture), with its 95 % interval. A click shows the images behind it; A and B compare two."
+    "Under each average: how many of its images gave a face, and its homogeneity, from 0 (two faces have no edge in "
+    "the same place) to 1 (they are one picture), with its 95 % interval. A click shows the images behind it; A and B "
+    "compare two."
 )
 
 
@@ -117,12 +118,13 @@ def grid_html(audit: Audit, view: FacesView) -> str:
     pair = state.pair_of(audit, view)
     rows = [_row(audit, view, subject, place, pair) for place, subject in enumerate(state.on_page(audit, view))]
     total = len(state.chosen(audit, view))
+    which = _which(audit, view)
     return (
-        f'<p class="lk-reading">{_which(audit, view)} {CAPTION}</p>'
-        f'<div class="lk-scroll lk-faces-scroll"><div class="lk-faces-grid" role="table" style="--systems:'
+        f'{which}<div class="lk-scroll lk-faces-scroll"><div class="lk-faces-grid" role="table" style="--systems:'
         f'{len(view.systems)}" aria-label="Average faces: {count(total, "row")}, {count(len(view.systems), "system")}">'
         f'<div role="row" class="lk-face-row lk-face-heads"><div role="columnheader" class="lk-face-corner">'
-        f"Profession</div>{heads}</div>{''.join(rows)}</div></div>{_pager(audit, view)}"
+        f"Profession</div>{heads}</div>{''.join(rows)}</div></div><p class='lk-reading'>{CAPTION}</p>"
+        f"{_pager(audit, view)}"
     )
 
 
@@ -131,7 +133,8 @@ def _which(audit: Audit, view: FacesView) -> str:
     every = len(data.subjects_all(audit))
     half = data.FIRST // 2
     if view.subjects == data.first_subjects(audit, view.systems) and every > data.FIRST:
-        return f"Of {every:,} professions, the {half} whose faces are most alike and the {half} least alike."
+        said = f"Of {every:,} professions, the {half} whose faces are most alike and the {half} least alike."
+        return f'<p class="lk-reading">{said}</p>'
     return ""
 
 

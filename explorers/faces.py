@@ -23,6 +23,8 @@ TITLE = "Average faces"
 DATA = _faces_sheet.DATA
 table = _faces_view.table
 
+BESIDE = 4
+"""With more systems than these the comparison lies below the grid, not beside it."""
 NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 HOW = """
 In every image the largest face is found, turned and scaled so that its eyes and mouth lie where those of the others
@@ -31,9 +33,9 @@ differs blurs. A sharp average hints at faces that are alike, a blurred one at f
 section 4.3).
 
 Blur alone misleads, because an average of few faces is always sharper than one of many. **Homogeneity** does not
-depend on how many there are: it compares each face's edges with those of every other face. 0 says that no two faces
-share more than chance would, 1 that all are one picture. Its 95 % interval comes from drawing the faces anew 1,000
-times; where two intervals overlap, the two averages may be equally alike. Fewer than five faces get no number.
+depend on how many there are: it compares the edges in each face with those in every other. 0 says that two faces have
+on average no edge in the same place, 1 that all are one picture. Its 95 % interval comes from drawing the faces anew
+1,000 times; where two intervals overlap, the two averages may be equally alike. Fewer than five faces get no number.
 
 **A click on an average** shows the images behind it, those in which no face was found apart. **A and B** under two
 averages lay one over the other; drag the slider, or the picture, or use the arrow keys on the slider. **Split by
@@ -133,6 +135,7 @@ def _updates(audit: Audit, view: FacesView) -> list[Any]:
     splits = [("no split", "")] + [(f"{name}, {k} regions", f"{name}:{k}") for name, k in data.splits_of(audit)]
     figure = chart.chart_figure(audit, view)
     source = f"average faces; audit {view.audit}; lines: 95 % bootstrap intervals over faces"
+    base, many = escape(_faces_view.base_of(view)), " lk-faces-many" if len(view.systems) > BESIDE else ""
     filled = [
         view.audit,
         gr.Dropdown(data.systems_of(audit), value=list(view.systems), multiselect=True, visible=True),
@@ -142,10 +145,9 @@ def _updates(audit: Audit, view: FacesView) -> list[Any]:
         words.heading_html(audit, view),
         gr.Row(visible=True),
         gr.Column(visible=True),
-        f'<div class="lk-faces" data-base="{escape(_faces_view.base_of(view))}">'
-        f"<div>{words.grid_html(audit, view)}{_files(view)}</div>{words.compare_html(audit, view)}</div>",
-        f'<div class="lk-faces-panel" data-base="{escape(_faces_view.base_of(view))}">'
-        f"{members.panel_html(audit, view)}</div>",
+        f'<div class="lk-faces{many}" data-base="{base}"><div>{words.grid_html(audit, view)}{_files(view)}</div>'
+        f"{words.compare_html(audit, view)}</div>",
+        f'<div class="lk-faces-panel" data-base="{base}">{members.panel_html(audit, view)}</div>',
         chart.legend_html(audit, view),
         finish(figure, chart.QUESTION, source),
         png_html("lk-faces-chart", SLUG),
