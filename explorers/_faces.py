@@ -111,17 +111,18 @@ def mean_alike(audit: Audit, systems: Sequence[str], subject: str) -> float:
 def first_subjects(audit: Audit, systems: tuple[str, ...]) -> tuple[str, ...]:
     """The first view's professions: those most alike and those least alike, by their mean over the systems.
 
-    Professions that every system has faces enough of go before the others.
+    They are chosen among those that most systems have faces enough of, or where these are few, nearly as many.
     """
-    names = [name for name in subjects_of(audit) if name in professions_of(audit)]
     have = averages(audit)
 
-    def complete(name: str) -> bool:
-        return all((one := have.get(Cell(system, name))) is not None and one.enough for system in systems)
+    def systems_with(name: str) -> int:
+        return sum((one := have.get(Cell(system, name))) is not None and one.enough for system in systems)
 
-    kept = [name for name in names if complete(name)]
-    if len(kept) < FIRST:
-        kept += [name for name in names if name not in kept][: FIRST - len(kept)]
+    counts = {name: systems_with(name) for name in subjects_all(audit)}
+    kept: list[str] = []
+    for least in range(len(systems), -1, -1):
+        if len(kept) < FIRST:
+            kept += [name for name, number in counts.items() if number == least]
     order = in_order(audit, systems, kept, "alike")
     return tuple(order[: FIRST // 2] + order[FIRST // 2 :][-FIRST // 2 :])
 

@@ -153,7 +153,7 @@ def _row(audit: Audit, view: FacesView, subject: str, place: int, pair: Sequence
 def _cell(audit: Audit, view: FacesView, cell: Cell, place: str, pair: Sequence[Cell | None]) -> str:
     one = average_of(audit, view, cell)
     if one is None:
-        return '<div role="cell" class="lk-face"><span class="lk-face-none">no images</span></div>'
+        return '<div role="cell" class="lk-face"><span class="lk-face-none lk-face-unasked">no images</span></div>'
     return f'<div role="cell" class="lk-face">{face_html(audit, view, one, place, pair)}</div>'
 
 
@@ -162,6 +162,7 @@ def face_html(audit: Audit, view: FacesView, one: Average, place: str, pair: Seq
     cell, (a, b) = one.cell, pair
     to = rest_of(replace(view, cell=cell, found=1, missed=1))
     few = "" if one.enough else ' class="lk-face-few"'
+    said = alike_words(one).replace("(", "<i>(").replace(")", ")</i>") if one.n else ""
     current = ' aria-current="true"' if view.cell == cell else ""
     letters = ""
     if one.n:
@@ -180,7 +181,7 @@ def face_html(audit: Audit, view: FacesView, one: Average, place: str, pair: Seq
             f'class="lk-view lk-face-picture"{current} data-key="c{place}" data-goto="lk-faces-members"',
         )
         + f'<div class="lk-face-said"><span class="lk-face-system">{system_html(audit, cell.system)}</span>'
-        f"<span>{found_words(one)}</span><span{few}>{alike_words(one) if one.n else ''}</span></div>"
+        f"<span>{found_words(one)}</span><span{few}>{said}</span></div>"
         f'<div class="lk-face-letters">{letters}</div>'
     )
 

@@ -25,6 +25,11 @@ table = _faces_view.table
 
 BESIDE = 4
 """With more systems than these the comparison lies below the grid, not beside it."""
+DRAWER = (
+    '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
+    'aria-controls="lk-faces-controls">Choose systems and professions, sort</button></p>'
+)
+"""On a narrow screen, what opens and closes the controls (assets/faces.js)."""
 NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 HOW = """
 In every image the largest face is found, turned and scaled so that its eyes and mouth lie where those of the others
@@ -65,7 +70,8 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     board = {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
     watched = {**board, "js_on_load": "window.likenessFaces && window.likenessFaces.watch(element);"}
     heading = gr.HTML(min_height=64, **board)
-    with gr.Row() as controls:
+    gr.HTML(DRAWER, **board)
+    with gr.Column(elem_id="lk-faces-controls"):
         inputs = _controls(stores)
     with gr.Column() as body:
         grid = gr.HTML(min_height=400, elem_id="lk-faces-board", **watched)
@@ -77,7 +83,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         gr.Markdown(HOW)
     with gr.Accordion("What this cannot show", open=False):
         gr.Markdown(CANNOT)
-    outputs = [*inputs, heading, controls, body, grid, panel, legend, plot, files]
+    outputs = [*inputs, heading, body, grid, panel, legend, plot, files]
 
     def show(view: FacesView) -> list[Any]:
         return _updates(stores[view.audit], view)
@@ -98,14 +104,17 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
 
 
 def _controls(stores: Mapping[str, Audit]) -> list[Any]:
-    many = {"multiselect": True, "min_width": 220}
-    return [
-        gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-faces-audit", min_width=160),
-        gr.Dropdown(label="Systems", max_choices=MOST_SYSTEMS, elem_id="lk-faces-systems", **many),
-        gr.Dropdown(label="Professions (none: all)", elem_id="lk-faces-subjects", **many),
-        gr.Dropdown(label="Sort by", elem_id="lk-faces-sort", min_width=160),
-        gr.Dropdown(label="Split by region", elem_id="lk-faces-split", min_width=160),
-    ]
+    with gr.Row():
+        audit = gr.Dropdown(
+            list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-faces-audit", min_width=160
+        )
+        options = {"multiselect": True, "max_choices": MOST_SYSTEMS, "scale": 2, "min_width": 220}
+        systems = gr.Dropdown(label="Systems", elem_id="lk-faces-systems", **options)
+        sort = gr.Dropdown(label="Sort by", elem_id="lk-faces-sort", min_width=160)
+        split = gr.Dropdown(label="Split by region", elem_id="lk-faces-split", min_width=160)
+    label = "Professions (none: all)"
+    subjects = gr.Dropdown(label=label, multiselect=True, elem_id="lk-faces-subjects")
+    return [audit, systems, subjects, sort, split]
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
@@ -131,7 +140,7 @@ def _updates(audit: Audit, view: FacesView) -> list[Any]:
     if not view.systems:
         hidden = [gr.Dropdown(visible=False)] * 4
         text = f'<h2 class="lk-question">{TITLE}</h2>{words.without_html(audit)}'
-        return [view.audit, *hidden, text, gr.skip(), gr.Column(visible=False), "", "", "", None, ""]
+        return [view.audit, *hidden, text, gr.Column(visible=False), "", "", "", None, ""]
     splits = [("no split", "")] + [(f"{name}, {k} regions", f"{name}:{k}") for name, k in data.splits_of(audit)]
     figure = chart.chart_figure(audit, view)
     source = f"average faces; audit {view.audit}; lines: 95 % bootstrap intervals over faces"
@@ -143,7 +152,6 @@ def _updates(audit: Audit, view: FacesView) -> list[Any]:
         gr.Dropdown([(said, name) for name, said in data.sorts_of(audit).items()], value=view.sort, visible=True),
         gr.Dropdown(splits, value=":".join(map(str, view.split)) if view.split[0] else "", visible=len(splits) > 1),
         words.heading_html(audit, view),
-        gr.Row(visible=True),
         gr.Column(visible=True),
         f'<div class="lk-faces{many}" data-base="{base}"><div>{words.grid_html(audit, view)}{_files(view)}</div>'
         f"{words.compare_html(audit, view)}</div>",
