@@ -22,7 +22,18 @@ from explorers._grid import detail
 from explorers._guard import Guard
 from explorers._query import METHODS, Queries
 from explorers._serving import can_listen, serve
-from explorers._shared import ASSETS, View, count, csv_chunks, escape, note_html, params_of, subjects_in_words
+from explorers._shared import (
+    ASSETS,
+    Params,
+    Served,
+    View,
+    count,
+    csv_chunks,
+    escape,
+    note_html,
+    params_of,
+    subjects_in_words,
+)
 from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
@@ -38,7 +49,7 @@ CONTENT_NOTE = (
     "</summary><p>The pictures came here as the work of text-to-image systems. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
-UI = ("app.js", "app.css", "charts.js", "neighbours.js")
+UI = ("app.js", "app.css", "charts.js", "faces.js", "neighbours.js")
 QUEUED = 64
 """Events that wait for Gradio's queue, which only Live uses; more than its memory of sessions holds would stop it."""
 SESSIONS = 500
@@ -114,7 +125,7 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
         quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
         loaded = blocks.load(load, None, [bar, *everything], **quiet)
         loaded.then(None, js="() => window.likeness.start()", **quiet)
-        address_bar.submit(navigate, None, [bar, *everything], **quiet)
+        address_bar.submit(navigate, None, [bar, *everything], trigger_mode="multiple", **quiet)
         for slug, tab in tabs.items():
             if not views[slug].outputs:
                 continue
@@ -193,7 +204,10 @@ def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
     def data(slug: str, name: str, request: Request) -> Response:
         serve = getattr(modules.get(slug), "DATA", {}).get(name) if stores else None
         made = serve(stores, params_of(str(request.query_params))) if serve else None
-        return MISSING if made is None else Response(made[0], media_type=made[1], headers={"X-Likeness": name})
+        if made is None:
+            return MISSING
+        body, kind, status, headers = Served(*made)
+        return Response(body, status, {"X-Likeness": name, **headers}, kind)
 
     queries = Queries()
 
@@ -222,8 +236,8 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
     blocks.queue(max_size=QUEUED, api_open=False)
     head = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<script src="ui/app.js"></script><script src="ui/charts.js"></script><script src="ui/neighbours.js"></script>'
-        '<link rel="stylesheet" href="ui/app.css">'
+        + "".join(f'<script src="ui/{name}"></script>' for name in UI if name.endswith(".js"))
+        + '<link rel="stylesheet" href="ui/app.css">'
     )
     app = gr.mount_gradio_app(
         app,

@@ -118,10 +118,18 @@ def described(row: pd.Series | Mapping[str, object]) -> str:
     return f"{prompt} - {row['system']}, number {row['number']}"
 
 
-def figures(audit: Audit, rows: np.ndarray, link: str, sort: str = "number", name_subjects: bool = False) -> str:
+def figures(
+    audit: Audit,
+    rows: np.ndarray,
+    link: str,
+    sort: str = "number",
+    name_subjects: bool = False,
+    marks: Mapping[int, Sequence[str]] | None = None,
+) -> str:
     """Thumbnails that open their detail. `link` is the view's address, to which each image is added.
 
-    One picture of a grid can be reached with Tab, the others from there with the arrow keys (assets/app.js).
+    `marks` are further words under the image of a row. One picture of a grid can be reached with Tab, the others from
+    there with the arrow keys (assets/app.js).
     """
     label = next(iter(label_columns(audit)), None)
     columns = ["id", "prompt", "subject", "system", "number", "seed"]
@@ -138,6 +146,7 @@ def figures(audit: Audit, rows: np.ndarray, link: str, sort: str = "number", nam
             notes.append(f"seed {data['seed']}")
         if label and data[label]:
             notes.append(f"label: {data[label]}")
+        notes += (marks or {}).get(int(row), ())
         name, identity = escape(f"{quote(audit.name)}/{data['id']}"), escape(data["id"])
         caption = "".join(f"<span>{escape(note)}</span>" for note in notes)
         parts.append(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode
 
 import pandas as pd
@@ -19,6 +19,7 @@ from backend.store import Audit
 __all__ = [
     "ASSETS",
     "Params",
+    "Served",
     "View",
     "address",
     "count",
@@ -48,6 +49,15 @@ class View:
     open: Callable[[Params], Sequence[Any]]
     close: Callable[[], object] = lambda: None
     """Ends what still works for a visitor when the app ends."""
+
+
+class Served(NamedTuple):
+    """What a function of a tab's `DATA` answers; a plain (body, kind) does where the rest is as here."""
+
+    body: bytes
+    kind: str
+    status: int = 200
+    headers: Mapping[str, str] = {}
 
 
 def escape(value: object) -> str:

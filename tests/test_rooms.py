@@ -75,6 +75,7 @@ ROOMS = {
         *("backend.records", "backend.store", "backend.metrics", "backend.neighbours", "explorers._*"),
         *("gradio", "plotly"),
     },
+    "explorers._faces_sheet": {"backend.pictures", "backend.store", "explorers._*", "PIL"},
     "explorers._guard": {"starlette"},
     "explorers._neighbours": {"backend.neighbours", "backend.records", "backend.store", "explorers._*"},
     "explorers._neighbours_html": {"backend.neighbours", "backend.store", "explorers._*"},

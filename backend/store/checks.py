@@ -23,7 +23,9 @@ REPORT_COLUMNS = ("source", "item", "outcome", "reason")
 MOST = 2**53
 OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
 """As importers name columns: 60 letters, and a number where two would be the same."""
-_FILE = re.compile(r"((images|measures|embeddings|regions|map|text|neighbours|faces)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_FILE = re.compile(
+    r"((images|measures|embeddings|regions|map|text|neighbours|faces)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
+)
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
