@@ -24,7 +24,6 @@ from explorers._query import METHODS, Queries
 from explorers._serving import can_listen, serve
 from explorers._shared import (
     ASSETS,
-    Params,
     Served,
     View,
     count,

