@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from backend.neighbours import colour, words
+from backend.neighbours import colour, graphs, words
 from backend.pictures import PictureError, read_grey, read_pixels
-from backend.store import Audit, ColourWriter, StoreError, Words, WordsWriter
+from backend.store import Audit, ColourWriter, Links, StoreError, Words, WordsWriter, write_links
 from backend.vector_stages import versions
 
 Progress = Callable[[int], object]
@@ -28,8 +28,8 @@ class WordsError(StoreError):
 def parameters(audit: Audit, kind: str, size: int = 0) -> dict[str, Any]:
     """What a kind's stage must have been made with. `size`: how many visual words; 0 leaves what there is, or the
     usual number."""
-    if kind == "colour":
-        return colour.PARAMETERS
+    if kind != "words":
+        return colour.PARAMETERS if kind == "colour" else graphs.PARAMETERS
     there = audit.neighbours.parameters("words").get("words")
     kept = there if type(there) is int and 2 <= there <= words.MOST_WORDS else words.WORDS
     return {**words.PARAMETERS, "words": size or kept}
@@ -42,7 +42,8 @@ def state(audit: Audit, kind: str, size: int = 0) -> str:
 
 def wanted(audit: Audit) -> list[str]:
     """The kinds that an audit must have a stage for."""
-    return ["colour", "words"]
+    large = audit.vectors.embeddings() if len(audit) > graphs.MOST_EXACT else []
+    return ["colour", "words", *(f"embedding-{name}" for name in large)]
 
 
 def lacking(audit: Audit, size: int = 0) -> list[str]:
@@ -149,9 +150,22 @@ def find_words(audit: Audit, size: int, workers: int, progress: Progress = lambd
     writer.finish(Words(codebook, offsets, found[:, 1], found[:, 2], near), measured, seconds, packages)
 
 
+def link_vectors(audit: Audit, name: str, workers: int, progress: Progress = lambda rows: None) -> None:
+    """The graph by which a large embedding is searched. One that is interrupted begins again."""
+    started, vectors = time.perf_counter(), audit.vectors.embedding(name)
+    index = graphs.build(vectors, workers, progress)
+    share, rows = graphs.recall(index, vectors)
+    measured = {**graphs.PARAMETERS, "recall": round(share, 4), "recall_rows": rows}
+    seconds = time.perf_counter() - started
+    write_links(audit, name, Links(*graphs.arrays(index)), measured, seconds, versions(("faiss-cpu", "numpy")))
+
+
 def make(audit: Audit, kind: str, workers: int, progress: Progress = lambda rows: None, size: int = 0) -> None:
-    """Make the stage of one kind. Raises WordsError where the audit has no visual words."""
+    """Make the stage of one kind. Raises WordsError where the audit has no visual words, NeighbourError where a vector
+    is not of length 1."""
     if kind == "colour":
         measure_colours(audit, workers, progress)
-    else:
+    elif kind == "words":
         find_words(audit, size, workers, progress)
+    else:
+        link_vectors(audit, kind.removeprefix("embedding-"), workers, progress)

@@ -56,6 +56,7 @@ ROOMS = {
     "backend.neighbours": {
         *("backend.records", "backend.store", "backend.pictures", "backend.metrics", "backend.embed"),
         *("backend.vector_stages", "PIL", "cv2", "faiss", "sklearn", "pynndescent", "scipy", "threadpoolctl"),
+        *("huggingface_hub",),
     },
     "backend.neighbour_stages": {"backend", "threadpoolctl"},
     "backend.commands": {"backend", "tqdm"},

@@ -9,6 +9,7 @@ import numpy as np
 from backend.metrics.colour import colourfulness
 from backend.neighbours import colour, words
 from backend.neighbours.finders import Structure
+from backend.neighbours.models import embedded
 from backend.neighbours.parts import NeighbourError, Query
 from backend.neighbours.search import finder
 from backend.pictures import PictureError, read_grey, read_pixels
@@ -65,10 +66,12 @@ def query_of(audit: Audit, kind: str, data: bytes) -> Query:
     found = finder(audit, kind)
     check_bytes(data)
     with _ONE:
-        if kind == "colour":
-            return Query(kind, colour.features(_pixels(data)))
-        if kind == "colourfulness":
-            return Query(kind, np.array([colourfulness(_pixels(data))]))
         if isinstance(found, Structure):
             return Query(kind, _words(found, data))
-    raise NeighbourError(f"a picture of yours cannot be compared by {kind}")
+        pixels = _pixels(data)
+        if kind == "colour":
+            return Query(kind, colour.features(pixels))
+        if kind == "colourfulness":
+            return Query(kind, np.array([colourfulness(pixels)]))
+    name = kind.removeprefix("embedding-")
+    return Query(kind, embedded(name, audit.vectors.parameters(name), pixels))

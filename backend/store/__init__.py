@@ -10,8 +10,8 @@ texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them
 
 from backend.store.checks import stage_parts
 from backend.store.files import StoreError, audit_folder, audit_names, writing
-from backend.store.neighbour_writers import ColourWriter, WordsWriter
-from backend.store.neighbours import Words
+from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
+from backend.store.neighbours import Links, Words
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
 from backend.store.stages import StageWriter
@@ -28,6 +28,7 @@ __all__ = [
     "AuditWriter",
     "ColourWriter",
     "EmbeddingWriter",
+    "Links",
     "Quality",
     "Region",
     "Regions",
@@ -43,6 +44,7 @@ __all__ = [
     "audit_names",
     "interrupted",
     "stage_parts",
+    "write_links",
     "write_map",
     "write_regions",
     "write_texts",

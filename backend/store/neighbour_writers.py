@@ -15,7 +15,7 @@ import numpy as np
 from backend.store.arrays import npy_head
 from backend.store.checks import stage_files
 from backend.store.files import NEXT, StoreError, commit, sync
-from backend.store.neighbours import DESCRIPTOR, Words
+from backend.store.neighbours import DESCRIPTOR, Links, Words
 from backend.store.reader import Audit
 from backend.store.stages import StageWriter, list_stage
 from backend.store.vector_writers import EmbeddingWriter
@@ -112,3 +112,25 @@ class WordsWriter:
         list_stage(self.audit, self.STAGE, parameters, inputs, seconds, versions)
         commit(self.audit.folder, self.audit.manifest, files)
         self.drop()
+
+
+def write_links(
+    audit: Audit,
+    embedding: str,
+    found: Links,
+    parameters: Mapping[str, Any],
+    seconds: float,
+    versions: Mapping[str, str],
+) -> None:
+    """Make the graph of an embedding part of the audit; `parameters` must have its "m"."""
+    stage = f"neighbours-embedding-{embedding}"
+    problem = found.problem(parameters["m"])
+    if problem:
+        raise StoreError(f"stage {stage}: {problem}")
+    files = stage_files(stage)
+    (audit.folder / files[0]).parent.mkdir(exist_ok=True)
+    for file, (array, dtype) in zip(files, ((found.levels, "uint8"), (found.links, "int32")), strict=True):
+        write_array(audit.folder / (file + NEXT), array, dtype)
+    told = {**parameters, "links": len(found.links), "entry": found.entry}
+    list_stage(audit, stage, told, audit.vectors.inputs(embedding), seconds, versions)
+    commit(audit.folder, audit.manifest, files)

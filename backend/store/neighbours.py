@@ -16,6 +16,8 @@ from backend.store.vectors import Vectors
 
 DESCRIPTOR = 128
 MOST_WORDS = 65_536
+MOST_LEVELS = 6
+"""FAISS gives no row more levels at 32 links a row."""
 _REPAIR = "Restore the folder from a copy, or import the images again and run `python -m backend build` on them."
 
 
@@ -59,6 +61,37 @@ def graph_problem(graph: np.ndarray, rows: int) -> str:
     if twice or (graph == np.arange(len(graph))[:, None]).any():
         return "its graph names a row twice, or a row as its own neighbour"
     return "its graph has gaps" if ((graph[:, :-1] < 0) & (graph[:, 1:] >= 0)).any() else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """A graph (HNSW) over an embedding's rows: `levels`, uint8 (rows,), on how many levels each row is; `links`, int32,
+    the rows that each row has links to, level by level, 2 * m on the lowest and m on each other, filled up with -1;
+    `entry`, the row where searches begin."""
+
+    levels: np.ndarray
+    links: np.ndarray
+    entry: int
+
+    def problem(self, m: int) -> str:
+        """What is wrong with the numbers, or "": whoever follows these links never leaves the rows."""
+        levels, links, rows = self.levels, self.links, len(self.levels)
+        if levels.min() < 1 or levels.max() > MOST_LEVELS:
+            return "a row of its graph is on no possible number of levels"
+        slots = np.concatenate([[0], m * np.arange(2, MOST_LEVELS + 2)])  # of a row on so many levels
+        begins = np.concatenate([[0], np.cumsum(slots[levels])])
+        if begins[-1] != len(links):
+            return "its graph and its levels differ in size"
+        if links.min() < -1 or links.max() >= rows:
+            return "its graph names a row that is not there"
+        if not 0 <= self.entry < rows or levels[self.entry] != levels.max():
+            return "its graph does not begin at its highest level"
+        for level in range(1, int(levels.max())):
+            above = np.flatnonzero(levels > level)
+            led = links[begins[above][:, None] + np.arange(slots[level], slots[level + 1])]
+            if (levels[led[led >= 0]] <= level).any():
+                return "its graph leads to a row on a level where that row is not"
+        return ""
 
 
 class Neighbours:
@@ -121,4 +154,19 @@ class Neighbours:
         problem = found.problem()
         if problem:
             raise StoreError(f"{postings.parent} holds no visual words of this audit: {problem}. {_REPAIR}")
+        return found
+
+    def links(self, embedding: str, m: int) -> Links:
+        """The graph over an embedding's rows, of m links. Raises StoreError where a file is not what it must be."""
+        kind = f"embedding-{embedding}"
+        length, entry = self._number(kind, "links", 2**40), self.parameters(kind).get("entry")
+        levels, links = self._files(kind)
+        found = Links(
+            np.array(mapped(levels, (self._rows,), "uint8")),
+            np.array(mapped(links, (length,), "int32")),
+            entry if type(entry) is int else -1,
+        )
+        problem = found.problem(m)
+        if problem:
+            raise StoreError(f"{levels.parent} holds no graph of the embedding {embedding}: {problem}. {_REPAIR}")
         return found
