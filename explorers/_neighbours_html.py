@@ -119,9 +119,10 @@ def query_html(audit: Audit, view: NearView) -> str:
 def board_html(audit: Audit, view: NearView) -> str:
     """The neighbours of a view's image, or why there are none; for an uploaded picture a place that the page fills."""
     if view.picture:
-        link = escape(to_address(replace(view, picture=False)))
+        link, ask = (escape(to_address(replace(view, picture=gone))) for gone in (False, True))
+        wait = " The first time a model has to be loaded: some seconds." if view.kind.startswith("embedding-") else ""
         return (
-            f'<div class="lk-near-slot" data-ask="query/{SLUG}/picture?{escape(to_address(view))}"><p class="lk-state" '
+            f'<div class="lk-near-slot" data-ask="query/{SLUG}/picture?{ask}" data-wait="{wait}"><p class="lk-state" '
             f'role="status">{GONE}: choose it again, or <a class="lk-view" href="?{link}">go on with an image of the '
             "audit</a>.</p></div>"
         )
