@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -153,7 +152,8 @@ def found_html(audit: Audit, view: NearView, near: Near, download: str, lead: st
     fields = fields_of(audit, found.rows, near.searched)
     how = "Every image was compared" if found.exact else "Approximate"
     if not found.exact and found.recall is not None:
-        how += f": {math.floor(1000 * found.recall) / 10:g} % of the true ten nearest are found"
+        recall = min(round(100 * found.recall, 1), 99.9 if found.recall < 1 else 100)
+        how += f": {recall:g} % of the true ten nearest are found"
     asked = f", of {view.k} asked for" if n < view.k else ""
     return (
         f'{lead}<p class="lk-state" role="status">{escape(sentence(fields, n, len(near.searched)))}</p>'
