@@ -196,6 +196,8 @@ def _pixels(images: Any, pictures: Sequence[np.ndarray], device: str) -> Any:
 def find(kind: str, place: str = "") -> tuple[Path, str]:
     """Where a model lies on this disk, and what an audit calls it. `place` is a folder or a Hub id (OWNER/NAME), by
     default the kind's own; from the Hub it is downloaded where it is not here yet. Raises EmbedError."""
+    if kind not in KINDS:
+        raise EmbedError("its vectors were not made by a model known here: give new ones with `import-embedding`")
     if kind == EfficientNetLite0.KIND:
         return _packaged(place)
     place = place or KINDS[kind].HUB

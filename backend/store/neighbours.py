@@ -15,6 +15,7 @@ from backend.store.files import StoreError
 from backend.store.vectors import Vectors
 
 DESCRIPTOR = 128
+MOST_COLOUR = 10
 MOST_WORDS = 65_536
 MOST_LEVELS = 6
 """FAISS gives no row more levels at 32 links a row."""
@@ -134,8 +135,12 @@ class Neighbours:
         return [self._folder / name for name in stage_files(f"neighbours-{kind}")]
 
     def colour(self, width: int) -> np.ndarray:
-        """The colours of every image, float32 of shape (rows, width). Raises StoreError."""
-        return numbers(self._files("colour")[0], (self._rows, width), "float32")
+        """The colours of every image, float32 of shape (rows, width), from 0 to MOST_COLOUR. Raises StoreError."""
+        path = self._files("colour")[0]
+        values = numbers(path, (self._rows, width), "float32")
+        if values.min() < 0 or values.max() > MOST_COLOUR:
+            raise StoreError(f"{path} holds what is no number from 0 to {MOST_COLOUR}. {_REPAIR}")
+        return values
 
     def words(self) -> Words:
         """The visual words of every image. Raises StoreError where a file is not what it must be."""

@@ -1,0 +1,314 @@
+"""What finds images that are like another, made by a stranger, every hash right: a sentence, never a crash."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from neighbour_audits import make_neighbour_audit
+from strangers import changed, paths, seal
+from vectors import as_file
+
+from backend.build import status
+from backend.neighbours import graphs, kinds, search
+from backend.store import Audit, StoreError
+from backend.store.neighbours import Links
+
+ROWS = 40
+COLOUR = "neighbours/colour.npy"
+CODEBOOK, OFFSETS, POSTINGS, GRAPH = (
+    f"neighbours/words-{part}.npy" for part in ("codebook", "offsets", "postings", "graph")
+)
+LEVELS, LINKS = (f"neighbours/embedding-mine-{part}.npy" for part in ("levels", "links"))
+KINDS = {COLOUR: "colour", LEVELS: "embedding-mine", LINKS: "embedding-mine"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphs, "MOST_EXACT", 10)
+        return make_neighbour_audit(tmp_path_factory.mktemp("made")).folder
+
+
+@pytest.fixture
+def folder(made, cache, monkeypatch):
+    monkeypatch.setattr(graphs, "MOST_EXACT", 10)
+    shutil.copytree(made, cache / "near")
+    return cache / "near"
+
+
+def everything(folder):
+    """Every search that an app could make; sentences are counted, anything else is raised."""
+    audit, said = Audit(folder), []
+    for kind in kinds(audit):
+        for row, rows in ((0, None), (7, None), (0, np.arange(0, 40, 3))):
+            try:
+                found = search(audit, kind.name, row, 12, rows)
+                assert ((found.rows >= 0) & (found.rows < ROWS)).all()
+            except StoreError as error:
+                said.append(str(error))
+                str(error).encode()
+    status(audit)
+    return said
+
+
+def refused(folder, kind, *words):
+    """A search of this kind ends in a sentence, and others go on."""
+    audit = Audit(folder)
+    with pytest.raises(StoreError) as error:
+        search(audit, kind, 0, 5)
+    assert all(word in str(error.value) for word in words), error.value
+    assert len(everything(folder)) == 3
+
+
+def test_the_model_is_well(folder):
+    seal(folder)
+    assert everything(folder) == []
+
+
+def read(folder, name, dtype):
+    whole = np.load(folder / name)
+    assert whole.dtype == dtype
+    return whole.copy()
+
+
+def replaced(folder, name, values):
+    (folder / name).write_bytes(values if isinstance(values, bytes) else as_file(values, str(values.dtype)))
+    seal(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *((COLOUR, "float32"), (CODEBOOK, "float32"), (OFFSETS, "int64"), (POSTINGS, "uint16")),
+        *((GRAPH, "int32"), (LEVELS, "uint8"), (LINKS, "int32")),
+    ],
+)
+def test_arrays_of_another_shape_or_type(folder, name, dtype):
+    whole = read(folder, name, dtype)
+    for values in (b"", b"\x93NUMPY", whole[:-1], whole.astype("float64"), whole[None], np.full(3, None)):
+        if isinstance(values, np.ndarray) and values.dtype == object:
+            np.save(folder / name, values, allow_pickle=True)
+            seal(folder)
+        else:
+            replaced(folder, name, values)
+        refused(folder, KINDS.get(name, "words"), name, "is no array of")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e30, -1])
+def test_colours_that_are_none(folder, value):
+    values = read(folder, COLOUR, "float32")
+    values[3, 7] = value
+    replaced(folder, COLOUR, values)
+    refused(folder, "colour", "colour.npy")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.5, 2])
+def test_a_codebook_that_is_none(folder, value):
+    values = read(folder, CODEBOOK, "float32")
+    values[1, 5] = value
+    replaced(folder, CODEBOOK, values)
+    refused(folder, "words", "its codebook holds what is no number from 0 to 1")
+
+
+LOW, HIGH = -(2**63), 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {0: 1},
+        {0: -1},
+        {-1: 0},
+        {-1: HIGH},
+        {5: -1},
+        {5: HIGH},
+        {5: LOW},
+        {3: 10**6},
+        {1: 1, 2: LOW, 3: -1},
+        {1: HIGH, 2: LOW, 3: 0},
+    ],
+)
+def test_offsets_that_lead_elsewhere(folder, change):
+    values = read(folder, OFFSETS, "int64")
+    for place, value in change.items():
+        values[place] = value
+    replaced(folder, OFFSETS, values)
+    refused(folder, "words", "its rows do not begin and end where words do")
+
+
+@pytest.mark.parametrize(
+    ("place", "pair", "words"),
+    [
+        (0, (65_535, 1), "a word that is not in the codebook"),
+        (-1, (65_535, 1), "a word that is not in the codebook"),
+        (0, (0, 0), "a word that is not in the codebook"),
+        (1, (0, 1), "a word twice"),
+    ],
+)
+def test_words_that_are_not_there(folder, place, pair, words):
+    values = read(folder, POSTINGS, "uint16")
+    values[place] = pair
+    replaced(folder, POSTINGS, values)
+    refused(folder, "words", words)
+
+
+@pytest.mark.parametrize(
+    ("row", "change", "words"),
+    [
+        (0, {0: ROWS}, "a row that is not there"),
+        (39, {-1: 2**31 - 1}, "a row that is not there"),
+        (5, {3: -2}, "a row that is not there"),
+        (5, {0: 5}, "as its own neighbour"),
+        (5, {0: 9, 1: 9}, "a row twice"),
+        (5, {0: -1}, "its graph has gaps"),
+    ],
+)
+def test_graphs_of_words_that_lead_nowhere(folder, row, change, words):
+    values = read(folder, GRAPH, "int32")
+    for place, value in change.items():
+        values[row, place] = value
+    replaced(folder, GRAPH, values)
+    refused(folder, "words", words)
+
+
+@pytest.mark.parametrize("value", [ROWS, 2**31 - 1, -2, -(2**31)])
+@pytest.mark.parametrize("place", [0, 63, -1, 1000])
+def test_links_out_of_range(folder, place, value):
+    values = read(folder, LINKS, "int32")
+    values[place] = value
+    replaced(folder, LINKS, values)
+    refused(folder, "embedding-mine", "its graph names a row that is not there")
+
+
+@pytest.mark.parametrize("value", [0, 7, 255])
+def test_levels_that_no_row_has(folder, value):
+    values = read(folder, LEVELS, "uint8")
+    values[4] = value
+    replaced(folder, LEVELS, values)
+    refused(folder, "embedding-mine", "no possible number of levels")
+
+
+def test_levels_that_differ_from_the_links_in_size(folder):
+    values = read(folder, LEVELS, "uint8")
+    values[4] = values[4] % 6 + 1
+    replaced(folder, LEVELS, values)
+    refused(folder, "embedding-mine", "differ in size")
+
+
+def test_links_to_a_row_on_a_level_where_it_is_not(folder):
+    """Row 0 is on two levels, and its link on the upper one leads to a row on one: FAISS would read beyond the end."""
+    levels = np.ones(ROWS, np.uint8)
+    levels[0] = 2
+    links = np.full(ROWS * 64 + 32, -1, np.int32)
+    links[64] = ROWS - 1
+    replaced(folder, LEVELS, levels)
+    replaced(folder, LINKS, links)
+
+    def change(manifest):
+        manifest["stages"]["neighbours-embedding-mine"]["parameters"] |= {"links": len(links), "entry": 0}
+
+    seal(folder, change)
+    refused(folder, "embedding-mine", "leads to a row on a level where that row is not")
+
+
+@pytest.mark.parametrize("entry", [-1, ROWS, 2**40, "0", None, 1.0, True])
+def test_searches_that_begin_nowhere(folder, entry):
+    seal(folder, lambda found: found["stages"]["neighbours-embedding-mine"]["parameters"].update(entry=entry))
+    refused(folder, "embedding-mine", "does not begin at its highest level")
+
+
+def test_rings_and_gaps_in_a_graph_are_only_poor(folder):
+    """A graph without any link, and one of a single ring: searches find k images all the same."""
+    for links in (np.full(ROWS * 64, -1, np.int32), np.repeat((np.arange(ROWS) + 1) % ROWS, 64).astype(np.int32)):
+        replaced(folder, LEVELS, np.ones(ROWS, np.uint8))
+        replaced(folder, LINKS, links)
+        more = {"links": len(links), "entry": 0}
+        seal(folder, lambda found, more=more: found["stages"]["neighbours-embedding-mine"]["parameters"].update(more))
+        assert len(search(Audit(folder), "embedding-mine", 3, 12).rows) == 12
+        assert everything(folder) == []
+
+
+def test_no_links_that_pass_the_check_make_faiss_crash(made, monkeypatch):
+    """Links drawn by chance: each set is refused or searched, in this process."""
+    audit, random = Audit(made), np.random.default_rng(0)
+    vectors = np.array(audit.vectors.embedding("mine"))
+    searched = 0
+    for _ in range(150):
+        levels = random.choice([1, 2, 3], ROWS, p=[0.9, 0.08, 0.02]).astype(np.uint8)
+        size = int((64 + 32 * (levels.astype(int) - 1)).sum())
+        links = random.integers(-1, ROWS if random.random() < 0.9 else ROWS + 1, size).astype(np.int32)
+        if random.random() < 0.8:
+            begins = np.concatenate([[0], np.cumsum(64 + 32 * (levels.astype(int) - 1))])
+            for row in np.flatnonzero(levels > 1):
+                links[begins[row] + 64 : begins[row + 1]] = -1
+        found = Links(levels, links, int(random.integers(0, ROWS)) if random.random() < 0.3 else int(levels.argmax()))
+        if not found.problem(graphs.M):
+            index = graphs.restored(vectors, found.levels, found.links, found.entry)
+            for row in range(0, ROWS, 5):
+                rows, _ = graphs.search(index, vectors[row].astype("float32"), 10)
+                assert ((rows >= 0) & (rows < ROWS)).all()
+            searched += 1
+    assert 20 < searched < 150
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 3.0, 0.0])
+def test_vectors_that_are_not_of_length_1(folder, value, monkeypatch):
+    values = read(folder, "embeddings/mine.npy", "float16")
+    values[9] = value
+    replaced(folder, "embeddings/mine.npy", values)
+    for most in (10, 10**6):
+        monkeypatch.setattr(graphs, "MOST_EXACT", most)
+
+        def change(manifest):
+            sealed = [manifest["files"][name]["sha256"] for name in ("embeddings/mine.npy", "generations.parquet")]
+            manifest["stages"]["neighbours-embedding-mine"]["inputs"] = sealed
+
+        seal(folder, change)
+        refused(folder, "embedding-mine", "the vector of row 9 is not of length 1")
+
+
+@pytest.mark.parametrize("stage", ["neighbours-colour", "neighbours-words", "neighbours-embedding-mine"])
+def test_no_value_in_a_stage_makes_a_traceback(folder, stage):
+    whole = json.loads((folder / "manifest.json").read_text())["stages"][stage]
+    opened = 0
+    for place in (place for place in paths(whole) if place and place[0] != "versions"):
+        for value in (None, [], "x", -1, 1e308, True, "../../x", "gone"):
+            other = changed(whole, place, value)
+            seal(folder, lambda found, other=other: found["stages"].update({stage: other}))
+            try:
+                audit = Audit(folder)
+                status(audit)
+                kinds(audit)
+                opened += 1
+                search(audit, stage.removeprefix("neighbours-"), 0, 5)
+            except StoreError as error:
+                assert str(error)
+    assert opened > 10
+
+
+@pytest.mark.parametrize(
+    ("stage", "files"),
+    [
+        ("neighbours-colour", [CODEBOOK]),
+        ("neighbours-words", [CODEBOOK, OFFSETS, POSTINGS]),
+        ("neighbours-embedding-mine", [LEVELS, "embeddings/mine.npy"]),
+        ("neighbours-embedding-mine", [LEVELS, "../x.npy"]),
+    ],
+)
+def test_stages_with_files_of_others(folder, stage, files):
+    seal(folder, lambda found: found["stages"][stage].update(files=files))
+    with pytest.raises(StoreError, match=r"manifest\.json.*has a file that is not listed"):
+        Audit(folder)
+
+
+def test_a_share_that_is_none_is_not_shown(folder):
+    for value in ("<b>", 7, -1, None, True):
+        for stage in ("neighbours-words", "neighbours-embedding-mine"):
+            more = {"recall": value, "recall_rows": "<b>", "codebook": "<b>", "exact": False}
+            seal(folder, lambda found, stage=stage, more=more: found["stages"][stage]["parameters"].update(more))
+        notes = " ".join(kind.note for kind in kinds(Audit(folder)))
+        assert "<b>" not in notes
+        assert "0.0% of the true ten nearest (n = ? images)" in notes
