@@ -63,7 +63,7 @@
     if (sending) sending.abort();
     const mine = (sending = new AbortController());
     slot.setAttribute("aria-busy", "true");
-    slot.replaceChildren(make("p", "lk-state", "Comparing your picture …"));
+    slot.replaceChildren(make("p", "lk-state", "Comparing your picture …" + slot.dataset.wait));
     slot.firstChild.setAttribute("role", "status");
     let words = "The app does not answer. Check the connection, then choose the picture again.";
     try {

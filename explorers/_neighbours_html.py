@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -119,9 +118,10 @@ def query_html(audit: Audit, view: NearView) -> str:
 def board_html(audit: Audit, view: NearView) -> str:
     """The neighbours of a view's image, or why there are none; for an uploaded picture a place that the page fills."""
     if view.picture:
-        link = escape(to_address(replace(view, picture=False)))
+        link, ask = (escape(to_address(replace(view, picture=gone))) for gone in (False, True))
+        wait = " The first time a model has to be loaded: some seconds." if view.kind.startswith("embedding-") else ""
         return (
-            f'<div class="lk-near-slot" data-ask="query/{SLUG}/picture?{escape(to_address(view))}"><p class="lk-state" '
+            f'<div class="lk-near-slot" data-ask="query/{SLUG}/picture?{ask}" data-wait="{wait}"><p class="lk-state" '
             f'role="status">{GONE}: choose it again, or <a class="lk-view" href="?{link}">go on with an image of the '
             "audit</a>.</p></div>"
         )
@@ -152,7 +152,8 @@ def found_html(audit: Audit, view: NearView, near: Near, download: str, lead: st
     fields = fields_of(audit, found.rows, near.searched)
     how = "Every image was compared" if found.exact else "Approximate"
     if not found.exact and found.recall is not None:
-        how += f": {math.floor(1000 * found.recall) / 10:g} % of the true ten nearest are found"
+        recall = min(round(100 * found.recall, 1), 99.9 if found.recall < 1 else 100)
+        how += f": {recall:g} % of the true ten nearest are found"
     asked = f", of {view.k} asked for" if n < view.k else ""
     return (
         f'{lead}<p class="lk-state" role="status">{escape(sentence(fields, n, len(near.searched)))}</p>'

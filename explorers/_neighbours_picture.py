@@ -13,6 +13,7 @@ from explorers._neighbours_html import csv_link, found_html
 from explorers._shared import Params, escape
 
 MOST_PIXELS = 40_000_000
+NOTHING = "Nearest images are always found, however unlike; what their prompts said says nothing about your picture."
 
 
 def picture(stores: Mapping[str, Audit], params: Params, body: bytes) -> tuple[bytes, str] | str:
@@ -31,7 +32,7 @@ def picture(stores: Mapping[str, Audit], params: Params, body: bytes) -> tuple[b
         return found.replace("`", "")
     moving = "; it moves: its first frame is compared" if facts.animated else ""
     size = f"Your picture: {facts.format}, {facts.width:,} x {facts.height:,} pixels{moving}."
-    lead = f'<p class="lk-count">{escape(size)}</p>'
+    lead = f'<p class="lk-count">{escape(size)} {NOTHING}</p>'
     html = found_html(audit, view, found, csv_link(audit, view, found.found), lead)
     return html.encode(), "text/html; charset=utf-8"
 

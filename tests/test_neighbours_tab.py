@@ -244,7 +244,7 @@ def test_an_image_of_the_audit_that_is_uploaded_finds_itself(client, audit):
     assert answer.text.count("<figure") == 24
     first = answer.text.index("<figure")
     assert f"image/regional/{ids(audit, 6)[0]}/thumbnail" in answer.text[first : first + 600]
-    assert "Your picture: PNG" in answer.text
+    assert "Your picture: PNG, 24 x 16 pixels. Nearest images are always found" in answer.text
     assert "of all 200" in answer.text or "200 images searched" in answer.text
     file = answer.text.split("data:text/csv;base64,")[1].split('"')[0]
     rows = list(csv.DictReader(io.StringIO(base64.b64decode(file).decode("utf-8-sig"))))
