@@ -16,7 +16,7 @@ from backend.store import Audit, StoreError
 from backend.store.face_tables import AVERAGES, DETECTIONS, MOST_BYTES, picture_problem
 
 DETECTED, ALL, BY_REGION = (f"faces/{name}.parquet" for name in ("detections", "averages", "averages-toy-4"))
-NAN, INF = float("nan"), float("inf")
+NAN, INF, ROWS = float("nan"), float("inf"), 200
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +65,6 @@ def test_the_model_is_well(folder):
     assert len(audit.faces.detections()) == len(audit)
     assert audit.faces.detections()["faces"].iat[0] == 1
     assert audit.faces.averages()["n"].iat[0] > 0
-
-
-ROWS = 200
 
 
 @pytest.mark.parametrize(
