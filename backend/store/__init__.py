@@ -10,8 +10,8 @@ faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py wr
 """
 
 from backend.store.checks import stage_parts
-from backend.store.face_writers import FaceWriter, write_averages
-from backend.store.faces import Faces
+from backend.store.face_writers import FaceWriter, detection_row, write_averages
+from backend.store.faces import Faces, averages_stage
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
 from backend.store.neighbours import Links, Words
@@ -47,6 +47,8 @@ __all__ = [
     "WordsWriter",
     "audit_folder",
     "audit_names",
+    "averages_stage",
+    "detection_row",
     "interrupted",
     "stage_parts",
     "write_averages",
