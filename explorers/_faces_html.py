@@ -11,9 +11,11 @@ from explorers import _faces_view as state
 from explorers._charts import SYSTEM_COLOURS, SYSTEM_GLYPHS
 from explorers._faces import FEWEST, Average, Cell
 from explorers._faces_view import FacesView, average_of, rest_of
-from explorers._shared import address, count, escape, labour_force, percent
+from explorers._shared import address, count, escape, labour_force
 
 SIDE = 256
+MANY = 0.25
+"""Where more of a system's images gave no face than this share, the page warns."""
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 """What goes with a picture whose address changes with its audit."""
 CAPTION = (
@@ -100,13 +102,14 @@ def reading_html(audit: Audit, view: FacesView) -> str:
 
 def missing_html(audit: Audit, view: FacesView) -> str:
     """How many of the shown images gave no face, by system: what the averages leave out."""
-    parts = []
+    parts, many = [], False
     for system in view.systems:
         own = [one for one in state.shown(audit, view) if one.cell.system == system]
         total, missed = sum(one.total for one in own), sum(one.total - one.n for one in own)
-        if total:
-            parts.append(f"{escape(system)} {missed:,} of {total:,} ({percent(missed / total)})")
-    return f'<p class="lk-reading">Images that gave no face and are in no average: {", ".join(parts)}.</p>'
+        many |= total > 0 and missed > MANY * total
+        parts += [f"{escape(system)} {missed:,} of {total:,}"] if total else []
+    warning = " Where many are missed an average can mislead: look at them before it." if many else ""
+    return f'<p class="lk-reading">Images that gave no face and are in no average: {", ".join(parts)}.{warning}</p>'
 
 
 def grid_html(audit: Audit, view: FacesView) -> str:
@@ -162,6 +165,7 @@ def face_html(audit: Audit, view: FacesView, one: Average, place: str, pair: Seq
     cell, (a, b) = one.cell, pair
     to = rest_of(replace(view, cell=cell, found=1, missed=1))
     few = "" if one.enough else ' class="lk-face-few"'
+    missed = '<span class="lk-face-few">most gave none</span>' if one.n and 2 * one.n < one.total else ""
     said = alike_words(one).replace("(", "<i>(").replace(")", ")</i>") if one.n else ""
     current = ' aria-current="true"' if view.cell == cell else ""
     letters = ""
@@ -181,7 +185,7 @@ def face_html(audit: Audit, view: FacesView, one: Average, place: str, pair: Seq
             f'class="lk-view lk-face-picture"{current} data-key="c{place}" data-goto="lk-faces-members"',
         )
         + f'<div class="lk-face-said"><span class="lk-face-system">{system_html(audit, cell.system)}</span>'
-        f"<span>{found_words(one)}</span><span{few}>{said}</span></div>"
+        f"<span>{found_words(one)}</span>{missed}<span{few}>{said}</span></div>"
         f'<div class="lk-face-letters">{letters}</div>'
     )
 
