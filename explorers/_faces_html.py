@@ -225,15 +225,15 @@ def compare_html(audit: Audit, view: FacesView) -> str:
     swap = link_html(rest_of(replace(view, a=b.cell, b=a.cell)), "Swap", 'class="lk-view lk-button" data-key="swap"')
     return (
         f'<section class="lk-compare" id="lk-faces-compare" aria-label="Compare two averages" data-mode="{view.mode}" '
-        f'style="--at:{view.at}"><div class="lk-compare-bar"><h3>Compare two averages</h3><span role="group" '
+        f'style="--at:{view.at}"><div><div class="lk-compare-bar"><h3>Compare two averages</h3><span role="group" '
         f'aria-label="How two averages are compared">{modes}</span>{swap}</div>'
         f'<div class="lk-compare-ends" aria-hidden="true"><b class="lk-letter">A</b><b class="lk-letter">B</b></div>'
         f'<div class="lk-compare-frame">{picture_html(audit, view, b)}<div class="lk-compare-over">'
         f'{picture_html(audit, view, a)}</div><i class="lk-compare-line" aria-hidden="true"></i></div>'
         f'<input type="range" class="lk-compare-range" min="0" max="100" step="1" value="{view.at}" '
-        f'aria-label="How much of A shows over B"><p class="lk-compare-said lk-reading" aria-hidden="true"></p>'
-        f'<div class="lk-compare-pair">{_side(audit, view, "A", a)}{_side(audit, view, "B", b)}</div>'
-        f'<p class="lk-labour">{verdict(a, b)}</p></section>'
+        f'aria-label="How much of A shows over B"></div><div><p class="lk-compare-said lk-reading" aria-hidden="true">'
+        f'</p><div class="lk-compare-pair">{_side(audit, view, "A", a)}{_side(audit, view, "B", b)}</div>'
+        f'<p class="lk-labour">{verdict(a, b)}</p></div></section>'
     )
 
 
