@@ -1,7 +1,8 @@
 """The only place that chains stages: which there are, what each works on, and running those that are missing or stale.
 
 A measure is a function over one range of rows (a shard); its results are row-aligned numbers. To add one, write its
-function and one line in STAGES. After the measures come embeddings, then regions and a map of each (vector_stages.py).
+function and one line in STAGES. After the measures come embeddings, then regions and a map of each (vector_stages.py),
+then faces and their averages (face_stages.py).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from backend.face_stages import average_faces, face_parameters, face_stages, face_state, find_faces
+from backend.facemodels import FaceError
 from backend.metrics.colour import colourfulness
 from backend.pictures import PictureError, read_pixels
 from backend.regioning import KS, region_parameters
@@ -144,6 +147,24 @@ class _Run:
             self.ran.pop()
             self.say(str(error))
 
+    def faces(self) -> None:
+        """Detections and average faces: those that are missing or stale. A missing model is said."""
+        for stage in face_stages(Audit(self.folder)):
+            if face_state(Audit(self.folder), stage) == "done":
+                continue
+            kind, embedding, k = stage_parts(stage)
+            try:
+                face_parameters()
+                audit, progress = self.begin(stage)
+                if kind == "faces":
+                    find_faces(audit, self.workers, progress)
+                else:
+                    average_faces(audit, self.workers, progress, embedding, k)
+            except FaceError as error:
+                self.ran = [name for name in self.ran if name != stage]
+                self.say(f"{stage}: {error}")
+                return
+
 
 def _borrowed(entry: dict[str, Any]) -> bool:
     return "borrowed" in entry["parameters"]
@@ -196,6 +217,7 @@ def build(
         for embedding in names:
             run.regions(embedding, ks or _offered(lender, embedding), lender, strict=bool(ks))
             run.map(embedding, lender)
+        run.faces()
     return run.ran
 
 
@@ -217,9 +239,12 @@ def status(audit: Audit) -> list[dict[str, Any]]:
         rows.append(_status_row(audit, stage.name, StageWriter(audit, stage.name, stage.parameters).state()))
     for name in audit.manifest["stages"]:
         kind, called, _ = stage_parts(name)
-        if kind != "measure":
+        if kind in ("embed", "regions", "map", "text"):
             current = audit.texts.complete(called) if kind == "text" else audit.vectors.current(name)
             rows.append(_status_row(audit, name, "done" if current else "stale"))
+    about_faces = [name for name in audit.manifest["stages"] if stage_parts(name)[0] in ("faces", "averages")]
+    for name in dict.fromkeys((*face_stages(audit), *about_faces)):
+        rows.append(_status_row(audit, name, face_state(audit, name)))
     return rows
 
 

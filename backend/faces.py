@@ -20,6 +20,8 @@ AROUND = 1.5
 """The side of the square that the mesh is given, in sides of the detector's box (MediaPipe's own number)."""
 FARTHER, NEARER = 1.5, 0.5
 """The squares of the second look, in longer sides of the picture."""
+LIKELY_PARTS = 0.6
+"""The lowest score of a face in the second look: parts of pictures hold more that looks like one, such as letters."""
 SURE, NEAR = 0.65, 0.4
 """Where the mesh's presence is below LIKELY, a face needs this score, and eyes and mouth of both models this close
 (`apart`). Presence alone would leave out more drawn faces whose prompts said "dark" than others."""
@@ -193,9 +195,9 @@ class Finder:
         height, width = pixels.shape[:2]
         side = float(max(width, height))
         faces = self._look(pixels, [((width - side) / 2, (height - side) / 2, side)])
-        return faces or self._look(pixels, squares(width, height))
+        return faces or self._look(pixels, squares(width, height), LIKELY_PARTS)
 
-    def _look(self, pixels: np.ndarray, places: list[tuple[float, float, float]]) -> list[Face]:
+    def _look(self, pixels: np.ndarray, places: list[tuple[float, float, float]], lowest: float = LIKELY) -> list[Face]:
         found: list[Detection] = []
         for left, top, side in places:
             scale = SIDE / side
@@ -204,7 +206,7 @@ class Finder:
             for one in self._models.detect(warped(pixels, matrix, SIDE, edge=False)):
                 box = moved(one.box.reshape(2, 2), back).ravel()
                 found.append(Detection(one.score, box, moved(one.points, back)))
-        found = sorted(found, key=lambda one: -one.score)[:MOST]
+        found = sorted((one for one in found if one.score >= lowest), key=lambda one: -one.score)[:MOST]
         faces: list[Face] = []
         for face in filter(None, (self._face(pixels, one) for one in found)):
             others = np.array([other.outline for other in faces]).reshape(-1, 4)
@@ -218,7 +220,7 @@ class Finder:
         second = self._mesh(pixels, outline(first.points), first.centres[:2])
         for seen in (second, first):
             near = one.score >= SURE and apart(seen.centres, one.points[:4]) <= NEAR
-            if seen.presence >= LIKELY or near:
+            if (seen.presence >= LIKELY or near) and np.isfinite(seen.points).all():
                 return Face(one.score, one.box, seen.presence, seen.centres.astype("float32"), outline(seen.points))
         return None
 

@@ -14,6 +14,7 @@ from specs import api, write_spec
 from strangers import make_model
 from vectors import clustered, identity_audit, saved
 
+from backend import build as building
 from backend import vector_stages
 from backend.store import Audit
 
@@ -91,7 +92,13 @@ def no_map(monkeypatch):
 
 
 @pytest.fixture
-def ids(cache, tmp_path, no_map):
+def no_faces(monkeypatch):
+    """A build that looks for no faces, for tests of other stages."""
+    monkeypatch.setattr(building, "face_stages", lambda audit: [])
+
+
+@pytest.fixture
+def ids(cache, tmp_path, no_map, no_faces):
     """An audit of 64 images with vectors that lie together by their prompts' words, not built yet."""
     audit = identity_audit(cache)
     file = saved(tmp_path / "v.npy", clustered(audit))

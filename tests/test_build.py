@@ -18,7 +18,7 @@ def stage_row(cache, name="colourfulness"):
 
 
 @pytest.fixture
-def calls(monkeypatch):
+def calls(monkeypatch, no_faces):
     """The rows on which a stage was computed, in place of the real stages; the value is twice the row."""
     rows = []
 
@@ -36,7 +36,7 @@ def test_colourfulness_of_every_image(source, cache, capsys):
     assert audit.measure("colourfulness") is None
     assert stage_row(cache)["state"] == "missing"
     assert likeness("build", "a", "--workers", 2, cache=cache) == 0
-    assert "Ran colourfulness." in capsys.readouterr().out
+    assert "Ran colourfulness, faces, averages." in capsys.readouterr().out
     audit = Audit.open(cache, "a")
     expected = [colourfulness(read_pixels(audit.image(row)[0])) for row in range(12)]
     assert list(audit.measure("colourfulness")) == expected
@@ -142,12 +142,14 @@ def test_status_prints_every_stage(source, cache, capsys):
     assert likeness("status", "a", cache=cache) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("a: 12 images, 2 systems, in ")
-    assert [line.split()[:3] for line in lines[2:5]] == [
+    assert [line.split()[:3] for line in lines[2:7]] == [
         ["images", "done", "12"],
         ["thumbnails", "done", "12"],
         ["colourfulness", "missing", "0"],
+        ["faces", "missing", "0"],
+        ["averages", "missing", "0"],
     ]
-    assert lines[5] == "Every file matches the manifest's hash."
+    assert lines[7] == "Every file matches the manifest's hash."
 
 
 def test_an_audit_that_is_not_there(cache, capsys):

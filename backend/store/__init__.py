@@ -9,8 +9,8 @@ faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py wr
 """
 
 from backend.store.checks import stage_parts
-from backend.store.face_writers import FaceWriter, write_averages
-from backend.store.faces import Faces
+from backend.store.face_writers import FaceWriter, detection_row, write_averages
+from backend.store.faces import Faces, averages_stage
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
@@ -40,6 +40,8 @@ __all__ = [
     "Vectors",
     "audit_folder",
     "audit_names",
+    "averages_stage",
+    "detection_row",
     "interrupted",
     "stage_parts",
     "write_averages",

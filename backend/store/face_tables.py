@@ -26,6 +26,8 @@ DETECTIONS = pa.schema(
         ("sharpness", pa.float32()),
     ]
 )
+NUMBERS = ("score", *BOX, *POINTS, "presence", "sharpness")
+"""Columns that hold a number where there is a face, and NaN where there is none."""
 COUNTS = ("total", "n", "several")
 MEASURES = (
     *("sharpness", "members", "ratio", "ratio_low", "ratio_high"),
@@ -56,23 +58,18 @@ def _gaps(table: pa.Table) -> str:
 
 
 def detection_values(table: pa.Table) -> str:
-    """What is wrong with the values of faces/detections.parquet: no face has no number, a face has a score and a box,
-    and an aligned face has its points and its sharpness."""
+    """What is wrong with the values of faces/detections.parquet."""
     if _gaps(table):
         return _gaps(table)
     values = {name: table.column(name).to_numpy() for name in table.column_names}
     if (values["faces"] < 0).any():
         return "its column 'faces' holds a number below 0"
-    found, aligned = values["faces"] > 0, np.isfinite(values["sharpness"])
+    found = values["faces"] > 0
     if values["cut"][~found].any():
         return "a picture without a face has one that is cut"
-    for name in ("score", "presence", *BOX):
+    for name in NUMBERS:
         if (np.isfinite(values[name]) != found).any() or np.isinf(values[name]).any():
-            return f"its column {name!r} does not have one number for every picture with a face"
-    for name in ("sharpness", *POINTS):
-        there = np.isfinite(values[name])
-        if (there != aligned).any() or (there & ~found).any() or np.isinf(values[name]).any():
-            return f"its column {name!r} does not have one number for every aligned face"
+            return f"its column {name!r} does not have one number for every picture with a face, and none for others"
     if any((np.abs(values[name]) > FARTHEST).any() for name in (*BOX, *POINTS)):
         return "a place in it lies in no picture"
     if any((values[high][found] <= values[low][found]).any() for low, high in (("x0", "x1"), ("y0", "y1"))):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import ArrayLike
 
 from backend.store.checks import stage_files
 from backend.store.face_tables import AVERAGES, DETECTIONS, average_values, detection_values
@@ -19,6 +20,25 @@ from backend.store.reader import Audit
 from backend.store.stages import StageWriter, list_stage
 
 ROW_GROUP = 256
+
+
+def detection_row(
+    faces: int = 0,
+    score: float = np.nan,
+    box: ArrayLike = (np.nan,) * 4,
+    cut: bool = False,
+    points: ArrayLike = (np.nan,) * 8,
+    presence: float = np.nan,
+    sharpness: float = np.nan,
+) -> np.ndarray:
+    """One row as FaceWriter takes it: float32 in the order of DETECTIONS. Without arguments: no face. Raises ValueError
+    for numbers that no face has."""
+    corners, centres = (np.asarray(values, float).ravel() for values in (box, points))
+    row = np.array([faces, score, *corners, cut, *centres, presence, sharpness], "float32")
+    wrong = _wrong(row[None])
+    if wrong:
+        raise ValueError(wrong)
+    return row
 
 
 class FaceWriter(StageWriter):

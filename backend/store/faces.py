@@ -70,7 +70,7 @@ class Faces:
         `faces` says how many were found; the others are of the largest: `score` and `presence` (the two models' own,
         0 to 1), its box `x0, y0, x1, y1` and points `left_eye_x` ... `mouth_y` (pixels of the upright original, where
         "left" is left in the picture), `cut` (the box reaches the picture's edge) and `sharpness` of the aligned
-        face. NaN where there is no face; points and sharpness also where a face was found but not aligned.
+        face. NaN where there is no face.
         """
         return self._read() if self.current("faces") else None
 
