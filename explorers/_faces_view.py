@@ -52,8 +52,12 @@ def average_of(audit: Audit, view: FacesView, cell: Cell) -> Average | None:
 
 
 def chosen(audit: Audit, view: FacesView) -> tuple[str, ...]:
-    """All rows of the grid, in order, every page."""
-    return data.in_order(audit, view.systems, view.subjects or data.subjects_all(audit), view.sort)
+    """All rows of the grid, in order, every page; where all were asked for, those that a shown system has images of."""
+    subjects = view.subjects
+    if not subjects:
+        found = data.found_of(audit, view.systems, data.subjects_all(audit))
+        subjects = tuple(dict.fromkeys(one.cell.subject for one in found))
+    return data.in_order(audit, view.systems, subjects, view.sort)
 
 
 def pages(audit: Audit, view: FacesView) -> int:

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs
 import numpy as np
 import pandas as pd
 import pytest
-from audits import make_audit
 from face_audits import make_face_audit
 from fastapi import FastAPI
 from PIL import Image
+from region_audits import make_region_audit
 from starlette.testclient import TestClient
 
 import app
@@ -31,7 +31,7 @@ def audit(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    return make_audit(tmp_path_factory.mktemp("cache"))
+    return make_region_audit(tmp_path_factory.mktemp("cache"), "small")
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,12 @@ def test_rows_are_sorted_by_the_labour_force_where_it_counts_them():
     assert "women" not in _faces.sorts_of(many())
 
 
+def test_all_professions_are_those_that_a_shown_system_has():
+    audit = Stub({("S", "a"): (9, 0.9), ("T", "b"): (9, 0.2)})
+    assert _faces_view.chosen(audit, view_of(audit, "p=&s=S")) == ("a",)
+    assert _faces_view.chosen(audit, view_of(audit, "p=a&p=b&s=S")) == ("a", "b")
+
+
 def test_what_is_compared_first_is_the_subject_whose_systems_differ_most():
     audit = many()
     assert _faces_view.pair_of(audit, view_of(audit)) == (Cell("S0", "p11"), Cell("S1", "p11"))
@@ -161,6 +167,16 @@ def test_few_faces_look_like_few():
     assert html.count("most gave none") == 2
     assert "no images" in html  # T was never asked for b
     assert html.count("<img") == 2
+
+
+def test_an_audit_in_which_no_face_was_found_says_so():
+    audit = Stub({("S", "a"): (0, np.nan), ("S", "b"): (0, np.nan)})
+    view = view_of(audit)
+    html = _faces_html.heading_html(audit, view)
+    assert "No average here has 5 faces or more" in html
+    assert "S 60 of 60. Where many are missed" in html
+    assert "Choose A and B" in _faces_html.compare_html(audit, view)
+    assert not _faces_chart.chart_figure(audit, view).data[0].x
 
 
 def test_the_sentence_names_the_extremes_with_n_and_interval():
