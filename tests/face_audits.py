@@ -18,19 +18,19 @@ EACH_NO_FACE, EACH_SEVERAL = 7, 5
 
 
 def detections(rows: int) -> pd.DataFrame:
-    """A face about the middle of 100 pixels in most rows, two in some, none in others."""
+    """A face within 24 x 16 pixels in most rows, two in some, none in others."""
     number = np.arange(rows)
     faces = np.where(number % EACH_NO_FACE == 3, 0, np.where(number % EACH_SEVERAL == 2, 2, 1))
     shift = (number % 10).astype(float)
-    places = {"x0": 30, "y0": 25, "x1": 70, "y1": 75, "left_eye_x": 40, "left_eye_y": 40, "right_eye_x": 60}
-    places |= {"right_eye_y": 40, "nose_x": 50, "nose_y": 50, "mouth_x": 50, "mouth_y": 60}
+    places = {"x0": 5, "y0": 3, "x1": 15, "y1": 14, "left_eye_x": 7.5, "left_eye_y": 6, "right_eye_x": 12.5}
+    places |= {"right_eye_y": 6, "nose_x": 10, "nose_y": 8, "mouth_x": 10, "mouth_y": 11.5}
     values = {
         "faces": faces,
         "score": 0.9 - shift / 100,
         "presence": 0.99 - shift / 100,
         "sharpness": 0.02 + shift / 500,
     }
-    values |= {name: place + shift for name, place in places.items()} | {"cut": number % 11 == 0}
+    values |= {name: place + shift / 9 for name, place in places.items()} | {"cut": number % 11 == 0}
     frame = pd.DataFrame({name: np.asarray(values[name], float) for name in DETECTIONS.names})
     frame.loc[faces == 0, [name for name in frame if name not in ("faces", "cut")]] = np.nan
     frame.loc[faces == 0, "cut"] = 0

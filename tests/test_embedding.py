@@ -103,7 +103,7 @@ def test_only_new_images_are_embedded_again(cache, blip, no_map, monkeypatch, ca
     likeness("embed", "ids", "--from", blip, cache=cache)
     assert seen == [range(64, 67)]
     assert (Audit.open(cache, "ids").vectors.embedding("blip-vqa")[:64] == before).all()
-    assert build(cache, "ids", 1, ks=(3,)) == ["regions-blip-vqa", "map-blip-vqa"]
+    assert build(cache, "ids", 1, ks=(3,)) == ["regions-blip-vqa", "map-blip-vqa", "averages-blip-vqa-3"]
     assert len(Audit.open(cache, "ids").vectors.regions("blip-vqa", 3).region) == 67
 
 
