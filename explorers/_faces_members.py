@@ -12,7 +12,7 @@ from explorers import _faces as data
 from explorers import _faces_view as state
 from explorers import _regions_groups as groups
 from explorers._faces import FEWEST, Average, Cell
-from explorers._faces_html import alike_words, face_html, link_html, name_of, picture_html, system_html
+from explorers._faces_html import face_html, link_html, name_of, picture_html, system_html
 from explorers._faces_view import PAGE, FacesView, average_of, rest_of, to_address
 from explorers._grid import figures
 from explorers._shared import address, count, escape
@@ -42,14 +42,15 @@ def panel_html(audit: Audit, view: FacesView) -> str:
 def _facts(audit: Audit, view: FacesView, one: Average) -> str:
     """What the store says of a cell, line by line, and where its images can be followed."""
     inside, without = state.members(audit, view, one.cell)
-    lines = [f"<b>{one.n:,} of {count(one.total, 'image')}</b> gave a face; {len(without):,} did not."]
+    gave = f"<b>{one.n:,} of {count(one.total, 'image')}</b> gave a face"
+    lines = [f"{gave}; {len(without):,} did not." if len(without) else f"{gave}."]
     if one.several:
         lines.append(f"{count(one.several, 'image')} showed several faces: the largest counts.")
     cut = int(audit.faces.detections()["cut"].to_numpy()[inside].sum())
     if cut:
         lines.append(f"{count(cut, 'face')} reached the picture’s edge.")
     if one.enough:
-        lines.append(f"Homogeneity {alike_words(one)}: 95 % interval in brackets.")
+        lines.append(f"Homogeneity {one.homogeneity:.2f} (95 % interval {one.low:.2f} to {one.high:.2f}).")
         if not np.isnan([one.ratio, one.ratio_low, one.ratio_high]).any():
             lines.append(
                 f"The average keeps {one.ratio:.2f} ({one.ratio_low:.2f} to {one.ratio_high:.2f}) of its faces’ mean "

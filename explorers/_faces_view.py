@@ -51,9 +51,13 @@ def average_of(audit: Audit, view: FacesView, cell: Cell) -> Average | None:
     return data.averages(audit, ("", 0) if cell.region < 0 else view.split).get(cell)
 
 
-def chosen(audit: Audit, view: FacesView) -> list[str]:
-    """All rows of the grid, in order, every page."""
-    return data.in_order(audit, view.systems, view.subjects or data.subjects_all(audit), view.sort)
+def chosen(audit: Audit, view: FacesView) -> tuple[str, ...]:
+    """All rows of the grid, in order, every page; where all were asked for, those that a shown system has images of."""
+    subjects = view.subjects
+    if not subjects:
+        found = data.found_of(audit, view.systems, data.subjects_all(audit))
+        subjects = tuple(dict.fromkeys(one.cell.subject for one in found))
+    return data.in_order(audit, view.systems, subjects, view.sort)
 
 
 def pages(audit: Audit, view: FacesView) -> int:
@@ -61,17 +65,15 @@ def pages(audit: Audit, view: FacesView) -> int:
     return max(1, -(-len(chosen(audit, view)) // ROWS))
 
 
-def on_page(audit: Audit, view: FacesView) -> list[str]:
+def on_page(audit: Audit, view: FacesView) -> tuple[str, ...]:
     """The rows of the grid on this page."""
     page = min(view.page, pages(audit, view))
     return chosen(audit, view)[(page - 1) * ROWS : page * ROWS]
 
 
-def shown(audit: Audit, view: FacesView) -> list[Average]:
+def shown(audit: Audit, view: FacesView) -> tuple[Average, ...]:
     """The averages in the grid, row by row, of every page; those that there are."""
-    have = data.averages(audit)
-    cells = (Cell(system, subject) for subject in chosen(audit, view) for system in view.systems)
-    return [have[cell] for cell in cells if cell in have]
+    return data.found_of(audit, view.systems, chosen(audit, view))
 
 
 def pair_of(audit: Audit, view: FacesView) -> tuple[Cell | None, Cell | None]:

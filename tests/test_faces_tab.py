@@ -9,10 +9,10 @@ from urllib.parse import parse_qs
 import numpy as np
 import pandas as pd
 import pytest
-from audits import make_audit
 from face_audits import make_face_audit
 from fastapi import FastAPI
 from PIL import Image
+from region_audits import make_region_audit
 from starlette.testclient import TestClient
 
 import app
@@ -31,7 +31,7 @@ def audit(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    return make_audit(tmp_path_factory.mktemp("cache"))
+    return make_region_audit(tmp_path_factory.mktemp("cache"), "small")
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_the_first_view_holds_the_most_and_the_least_alike():
     audit = many()
     view = view_of(audit)
     assert view.systems == ("S0", "S1")
-    assert _faces_view.chosen(audit, view) == ["p11", "p10", "p09", "p08", "p03", "p02", "p01", "p00"]
+    assert _faces_view.chosen(audit, view) == ("p11", "p10", "p09", "p08", "p03", "p02", "p01", "p00")
     assert "Of 12 professions, the 4 whose faces are most alike and the 4 least alike" in _faces_html.grid_html(
         audit, view
     )
@@ -118,8 +118,14 @@ def test_rows_are_sorted_by_the_labour_force_where_it_counts_them():
     audit = Stub({("S", name): (9, 0.5) for name in ("carpenter", "nursing assistant", "wizard")})
     assert "women" in _faces.sorts_of(audit)
     view = view_of(audit, "p=&sort=women")
-    assert _faces_view.chosen(audit, view) == ["nursing assistant", "carpenter", "wizard"]
+    assert _faces_view.chosen(audit, view) == ("nursing assistant", "carpenter", "wizard")
     assert "women" not in _faces.sorts_of(many())
+
+
+def test_all_professions_are_those_that_a_shown_system_has():
+    audit = Stub({("S", "a"): (9, 0.9), ("T", "b"): (9, 0.2)})
+    assert _faces_view.chosen(audit, view_of(audit, "p=&s=S")) == ("a",)
+    assert _faces_view.chosen(audit, view_of(audit, "p=a&p=b&s=S")) == ("a", "b")
 
 
 def test_what_is_compared_first_is_the_subject_whose_systems_differ_most():
@@ -158,15 +164,26 @@ def test_few_faces_look_like_few():
     html = _faces_html.grid_html(audit, view_of(audit, "p="))
     assert "no face found in 30 images" in html
     assert "few faces" in html
+    assert html.count("most gave none") == 2
     assert "no images" in html  # T was never asked for b
     assert html.count("<img") == 2
+
+
+def test_an_audit_in_which_no_face_was_found_says_so():
+    audit = Stub({("S", "a"): (0, np.nan), ("S", "b"): (0, np.nan)})
+    view = view_of(audit)
+    html = _faces_html.heading_html(audit, view)
+    assert "No average here has 5 faces or more" in html
+    assert "S 60 of 60. Where many are missed" in html
+    assert "Choose A and B" in _faces_html.compare_html(audit, view)
+    assert not _faces_chart.chart_figure(audit, view).data[0].x
 
 
 def test_the_sentence_names_the_extremes_with_n_and_interval():
     html = _faces_html.heading_html(audit := many(), view_of(audit))
     assert "“p11” by S1</b>, 0.76 (95 % interval 0.71 to 0.81, n = 20 faces)" in html
     assert "“p00” by S0</b>, 0.10 (95 % interval 0.05 to 0.15, n = 20 faces); the intervals do not overlap" in html
-    assert "S0 80 of 240 (33 %), S1 80 of 240 (33 %)" in html
+    assert "S0 80 of 240, S1 80 of 240. Where many are missed" in html
     near = Stub({("S", "a"): (9, 0.50), ("S", "b"): (9, 0.52)})
     assert "the intervals overlap: they may not differ" in _faces_html.heading_html(near, view_of(near))
 
