@@ -47,7 +47,6 @@
     connect: (go, slug) => { if (slug) alone[slug] = go; else navigate = go; },
     open: (query) => { setAddress(query, false); go(); }, // a view that a script chose
     replace: (query) => setAddress(query, true), // the same view, told more exactly: no step in the history
-    connect: (go) => { navigate = go; },
     start: () => {
       started = true;
       opened[tabOf()] = true;
