@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+BLOCK = 1_000_000
+"""Pixels that are looked at at once: a large picture takes no more memory than they do."""
+
 
 def colourfulness(pixels: np.ndarray) -> float:
     """Hasler and Suesstrunk's colourfulness M3 of one image.
@@ -23,14 +26,18 @@ def colourfulness(pixels: np.ndarray) -> float:
     """
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
         raise ValueError(f"pixels must have shape (height, width, 3) and hold something, not {pixels.shape}")
-    red, green, blue = (pixels[..., i].ravel().astype(np.int32) for i in range(3))
-    count = red.size
-    opponents = (red - green, red + green - 2 * blue)
-    scales = (1.0, 0.5)
+    count = pixels.shape[0] * pixels.shape[1]
+    sums, squares = [0, 0], [0, 0]
+    step = max(1, BLOCK // pixels.shape[1])
+    for first in range(0, pixels.shape[0], step):  # sums of whole numbers: exact, in whatever parts they are taken
+        red, green, blue = (pixels[first : first + step, :, i].ravel().astype(np.int32) for i in range(3))
+        for place, values in enumerate((red - green, red + green - 2 * blue)):
+            sums[place] += int(values.sum(dtype=np.int64))
+            squares[place] += int(np.dot(values.astype(np.int64), values))
     means, variances = [], []
-    for values, scale in zip(opponents, scales, strict=True):
-        mean = int(values.sum(dtype=np.int64)) / count
-        variance = int(np.dot(values.astype(np.int64), values)) / count - mean * mean
+    for total, square, scale in zip(sums, squares, (1.0, 0.5), strict=True):
+        mean = total / count
+        variance = square / count - mean * mean
         means.append(mean * scale)
         variances.append(max(variance, 0.0) * scale * scale)
     return float(np.sqrt(sum(variances)) + 0.3 * np.hypot(*means))

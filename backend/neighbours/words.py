@@ -123,11 +123,6 @@ def query_vector(words: np.ndarray, counts: np.ndarray, frequencies: np.ndarray)
     return (vector / max(np.linalg.norm(vector), 1e-300)).astype(np.float32)
 
 
-def similar(matrix: Any, block: np.ndarray) -> np.ndarray:
-    """The cosine of some rows of `weighted` with all: float32 (block, rows)."""
-    return (matrix[block] @ matrix.T).toarray()
-
-
 def graph(matrix: Any) -> tuple[np.ndarray, bool]:
     """The NEIGHBOURS nearest of every row by cosine, int32 (rows, NEIGHBOURS), and whether they are certain.
 
@@ -147,7 +142,7 @@ def graph(matrix: Any) -> tuple[np.ndarray, bool]:
 
 
 def _all_pairs(matrix: Any) -> np.ndarray:
-    cosine = similar(matrix, np.arange(matrix.shape[0]))
+    cosine = (matrix @ matrix.T).toarray()
     np.fill_diagonal(cosine, -1)
     return np.argsort(-cosine, axis=1, kind="stable")[:, : min(NEIGHBOURS, len(cosine) - 1)]
 
@@ -177,7 +172,7 @@ def recall(matrix: Any, near: np.ndarray) -> tuple[float, int]:
     rows = np.sort(np.random.default_rng(SEED).permutation(there)[:RECALL_ROWS])
     right = wanted = 0
     for row in rows:
-        cosine = similar(matrix, np.array([row]))[0]
+        cosine = matrix @ matrix[[row]].toarray()[0]
         cosine[row] = -1
         count = min(RECALL_AT, len(there) - 1)
         found = near[row][near[row] >= 0]
