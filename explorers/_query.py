@@ -42,7 +42,7 @@ class Queries:
     answered. Work that is over its time keeps its place until it ends, so that there are never more than WORKERS.
     """
 
-    def __init__(self, reading: float = 30, waiting: float = 3, working: float = 30) -> None:
+    def __init__(self, reading: float = 30, waiting: float = 3, working: float = 60) -> None:
         self.reading, self.waiting, self.working = reading, waiting, working
         self._readers = 0
         self._places = asyncio.Semaphore(WORKERS)
@@ -80,7 +80,7 @@ class Queries:
         try:
             made = await asyncio.wait_for(asyncio.shield(task), self.working)
         except TimeoutError:
-            return problem("Comparing this picture takes too long: scale it down, then try again", 503)
+            return problem("Comparing this picture takes too long: try again in a minute, or with a smaller one", 503)
         if isinstance(made, str):
             return problem(made, 422)
         return Response(made[0], media_type=made[1], headers={"X-Likeness": name, "Cache-Control": "no-store"})
