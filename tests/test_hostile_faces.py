@@ -1,5 +1,6 @@
 """Detections and average faces made by a stranger, every hash right: refused with a sentence, or not used."""
 
+import json
 import os
 import shutil
 
@@ -12,8 +13,9 @@ from PIL import Image
 from samples import encode, noise
 from strangers import ODD, changed, paths, refused, seal, used
 
+from backend.face_stages import average_faces
 from backend.store import Audit, StoreError
-from backend.store.face_tables import AVERAGES, DETECTIONS, MOST_BYTES, picture_problem
+from backend.store.face_tables import AVERAGES, DETECTIONS, MOST_BYTES, POINTS, picture_problem
 
 DETECTED, ALL, BY_REGION = (f"faces/{name}.parquet" for name in ("detections", "averages", "averages-toy-4"))
 NAN, INF, ROWS = float("nan"), float("inf"), 200
@@ -250,8 +252,6 @@ def test_files_that_no_audit_has(folder, name):
 
 def test_no_value_in_a_stage_s_entry_makes_a_traceback(folder, capsys):
     """Refused, or opened without what the entry says nothing true of."""
-    import json
-
     whole = json.loads((folder / "manifest.json").read_text())
     names = ("faces", "averages", "averages-toy-4")
     places = [place for place in paths({name: whole["stages"][name] for name in names}) if len(place) in (1, 2)]
@@ -263,6 +263,15 @@ def test_no_value_in_a_stage_s_entry_makes_a_traceback(folder, capsys):
                 faces.detections(), faces.averages(), faces.choices()
             except StoreError as error:
                 assert str(error)
+
+
+def test_eyes_and_mouth_in_one_place_stop_a_build_with_a_sentence(folder):
+    table = pq.read_table(folder / DETECTED).to_pandas()
+    table.loc[0, list(POINTS)] = 5
+    pq.write_table(pa.Table.from_pandas(table, DETECTIONS, preserve_index=False), folder / DETECTED)
+    sealed(folder)
+    with pytest.raises(StoreError, match="tells of a face in image 0000000000000001 that is not there"):
+        average_faces(Audit(folder), 1)
 
 
 def test_faces_of_other_images_are_not_used(folder):
