@@ -113,8 +113,8 @@ def _faces(audit: Audit, detections: pd.DataFrame, rows: np.ndarray) -> Iterator
             face = aligned(read_pixels(audit.image(int(row))[0], max_pixels=10**9), points.iloc[row].to_numpy())
         except (PictureError, ValueError) as error:
             raise StoreError(
-                f"{audit.folder / 'faces'} tells of a face in image {audit.generations['id'].iat[row]} that is not there "
-                f"({error}). Delete the audit and import again."
+                f"{audit.folder / 'faces'} tells of a face in image {audit.generations['id'].iat[row]} that is not "
+                f"there ({error}). Delete the audit and import again."
             ) from error
         yield face
 

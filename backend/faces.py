@@ -34,8 +34,8 @@ MOST = 20
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """One face on which both models agree: the detector's score and box (x0, y0, x1, y1), the mesh's presence, and the
-    centres of the left eye, right eye, nose and mouth, float32 of shape (4, 2)."""
+    """One face on which both models agree: the detector's score and box (x0, y0, x1, y1), the mesh's presence, the
+    centres of the left eye, right eye, nose and mouth (float32 of shape (4, 2)), and the box around the whole mesh."""
 
     score: float
     box: np.ndarray
@@ -115,9 +115,10 @@ def warped(pixels: np.ndarray, matrix: np.ndarray, side: int, edge: bool) -> np.
 
 
 def aligned(pixels: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """A face in its place: uint8 (ALIGNED, ALIGNED, 3). pixels: uint8 (height, width, 3); points: (4, 2) or (8,), a Face's.
+    """A face in its place: uint8 (ALIGNED, ALIGNED, 3). pixels: uint8 (height, width, 3).
 
-    Beyond the picture's edge its last colour goes on. Raises ValueError where the points are no three places.
+    `points` are a Face's, (4, 2) or flat. Beyond the picture's edge its last colour goes on. Raises ValueError where
+    the points are no three places.
     """
     return warped(pixels, similarity(np.asarray(points, float).reshape(4, 2)[[0, 1, 3]], TEMPLATE), ALIGNED, edge=True)
 
@@ -188,10 +189,11 @@ class Finder:
         self._models = models
 
     def find(self, pixels: np.ndarray) -> list[Face]:
-        """The faces in a picture (uint8, (height, width, 3)), the largest first: those that the detector finds and the
-        mesh confirms, both with LIKELY or more.
+        """The faces in a picture (uint8, (height, width, 3)), the largest first: those that the detector finds (a score
+        of LIKELY or more) and the mesh confirms, by its presence or because it sees eyes and mouth in the same places.
 
-        The whole picture is looked at once; only where nothing is found there, parts of it and more than it.
+        The whole picture is looked at once; only where nothing is found there, parts of it and more than it. A face
+        from the side or behind is mostly not confirmed: it has no place among aligned ones.
         """
         height, width = pixels.shape[:2]
         side = float(max(width, height))

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +14,7 @@ from strangers import ODD, changed, paths, refused, seal, used
 
 from backend.face_stages import average_faces
 from backend.store import Audit, StoreError
-from backend.store.face_tables import AVERAGES, DETECTIONS, MOST_BYTES, POINTS, picture_problem
+from backend.store.face_tables import MOST_BYTES, POINTS, picture_problem
 
 DETECTED, ALL, BY_REGION = (f"faces/{name}.parquet" for name in ("detections", "averages", "averages-toy-4"))
 NAN, INF, ROWS = float("nan"), float("inf"), 200
@@ -266,10 +265,8 @@ def test_no_value_in_a_stage_s_entry_makes_a_traceback(folder, capsys):
 
 
 def test_eyes_and_mouth_in_one_place_stop_a_build_with_a_sentence(folder):
-    table = pq.read_table(folder / DETECTED).to_pandas()
-    table.loc[0, list(POINTS)] = 5
-    pq.write_table(pa.Table.from_pandas(table, DETECTIONS, preserve_index=False), folder / DETECTED)
-    sealed(folder)
+    for name in POINTS:
+        rewritten(folder, DETECTED, name, 5.0)
     with pytest.raises(StoreError, match="tells of a face in image 0000000000000001 that is not there"):
         average_faces(Audit(folder), 1)
 
@@ -299,9 +296,3 @@ def test_averages_of_regions_that_changed_are_not_used(folder):
     assert faces.averages() is not None
     assert faces.choices() == []
     assert faces.averages("toy", 4) is None
-
-
-def test_the_columns_are_those_of_the_contract():
-    assert len(DETECTIONS) == 17
-    assert AVERAGES.names[:6] == ["system", "subject", "region", "total", "n", "several"]
-    assert np.dtype(DETECTIONS.field("faces").type.to_pandas_dtype()) == "int16"
