@@ -124,6 +124,7 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
         quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
         loaded = blocks.load(load, None, [bar, *everything], **quiet)
         loaded.then(None, js="() => window.likeness.start()", **quiet)
+        # "multiple": a link clicked before the last was answered must not be dropped, for the address has it already
         address_bar.submit(navigate, None, [bar, *everything], trigger_mode="multiple", **quiet)
         for slug, tab in tabs.items():
             if not views[slug].outputs:

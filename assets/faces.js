@@ -87,6 +87,7 @@
   // ---- after a click the view is drawn anew: focus stays where it was, or goes to what was asked for ----
   let key = "", goal = "", asked = 0;
   document.addEventListener("click", (event) => {
+    if (event.target.closest(".lk-faces-jump button")) document.querySelector(".lk-compare").scrollIntoView({ block: "center" });
     const drawer = event.target.closest(".lk-drawer button");
     if (drawer) drawer.setAttribute("aria-expanded", String(drawer.getAttribute("aria-expanded") !== "true"));
     const button = event.target.closest(".lk-compare button[data-mode]");

@@ -31,7 +31,7 @@ _ours = threading.local()
 
 def face_parameters(files: dict[str, Path] | None = None) -> dict[str, Any]:
     """What a manifest says of how faces were found: other models or numbers make them stale. Raises FaceError."""
-    numbers = {"likely": LIKELY, "likely_parts": faces.LIKELY_PARTS, "sure": faces.SURE, "near": faces.NEAR}
+    numbers = {"likely": LIKELY, "further": faces.FURTHER, "sure": faces.SURE, "near": faces.NEAR}
     return {"version": 1, "side": faces.ALIGNED, **numbers, **hashes(files or model_files())}
 
 
@@ -110,10 +110,13 @@ def _faces(audit: Audit, detections: pd.DataFrame, rows: np.ndarray) -> Iterator
     points = detections[[f"{point}_{axis}" for point in ("left_eye", "right_eye", "nose", "mouth") for axis in "xy"]]
     for row in rows:
         try:
-            pixels = read_pixels(audit.image(int(row))[0], max_pixels=10**9)
-        except PictureError as error:
-            raise StoreError(f"image {audit.generations['id'].iat[row]} had a face and has none: {error}") from error
-        yield aligned(pixels, points.iloc[row].to_numpy().reshape(4, 2))
+            face = aligned(read_pixels(audit.image(int(row))[0], max_pixels=10**9), points.iloc[row].to_numpy())
+        except (PictureError, ValueError) as error:
+            raise StoreError(
+                f"{audit.folder / 'faces'} tells of a face in image {audit.generations['id'].iat[row]} that is not "
+                f"there ({error}). Delete the audit and import again."
+            ) from error
+        yield face
 
 
 def groups(audit: Audit, embedding: str = "", k: int = 0) -> Iterator[tuple[dict[str, Any], np.ndarray]]:

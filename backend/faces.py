@@ -20,8 +20,9 @@ AROUND = 1.5
 """The side of the square that the mesh is given, in sides of the detector's box (MediaPipe's own number)."""
 FARTHER, NEARER = 1.5, 0.5
 """The squares of the second look, in longer sides of the picture."""
-LIKELY_PARTS = 0.6
-"""The lowest score of a face in the second look: parts of pictures hold more that looks like one, such as letters."""
+FURTHER = 0.6
+"""The lowest score of a second face in one picture, and of any in the second look: there letters, or a palette with its
+colours, look like faces, too."""
 SURE, NEAR = 0.65, 0.4
 """Where the mesh's presence is below LIKELY, a face needs this score, and eyes and mouth of both models this close
 (`apart`). Presence alone would leave out more drawn faces whose prompts said "dark" than others."""
@@ -33,8 +34,8 @@ MOST = 20
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """One face on which both models agree: the detector's score and box (x0, y0, x1, y1), the mesh's presence, and the
-    centres of the left eye, right eye, nose and mouth, float32 of shape (4, 2)."""
+    """One face on which both models agree: the detector's score and box (x0, y0, x1, y1), the mesh's presence, the
+    centres of the left eye, right eye, nose and mouth (float32 of shape (4, 2)), and the box around the whole mesh."""
 
     score: float
     box: np.ndarray
@@ -114,11 +115,12 @@ def warped(pixels: np.ndarray, matrix: np.ndarray, side: int, edge: bool) -> np.
 
 
 def aligned(pixels: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """A face in its place: uint8 (ALIGNED, ALIGNED, 3). pixels: uint8 (height, width, 3); points: (4, 2), a Face's.
+    """A face in its place: uint8 (ALIGNED, ALIGNED, 3). pixels: uint8 (height, width, 3).
 
-    Beyond the picture's edge its last colour goes on. Raises ValueError where the points are no three places.
+    `points` are a Face's, (4, 2) or flat. Beyond the picture's edge its last colour goes on. Raises ValueError where
+    the points are no three places.
     """
-    return warped(pixels, similarity(np.asarray(points, float)[[0, 1, 3]], TEMPLATE), ALIGNED, edge=True)
+    return warped(pixels, similarity(np.asarray(points, float).reshape(4, 2)[[0, 1, 3]], TEMPLATE), ALIGNED, edge=True)
 
 
 def outline(points: np.ndarray) -> np.ndarray:
@@ -187,15 +189,16 @@ class Finder:
         self._models = models
 
     def find(self, pixels: np.ndarray) -> list[Face]:
-        """The faces in a picture (uint8, (height, width, 3)), the largest first: those that the detector finds and the
-        mesh confirms, both with LIKELY or more.
+        """The faces in a picture (uint8, (height, width, 3)), the largest first: those that the detector finds (a score
+        of LIKELY or more) and the mesh confirms, by its presence or because it sees eyes and mouth in the same places.
 
-        The whole picture is looked at once; only where nothing is found there, parts of it and more than it.
+        The whole picture is looked at once; only where nothing is found there, parts of it and more than it. A face
+        from the side or behind is mostly not confirmed: it has no place among aligned ones.
         """
         height, width = pixels.shape[:2]
         side = float(max(width, height))
         faces = self._look(pixels, [((width - side) / 2, (height - side) / 2, side)])
-        return faces or self._look(pixels, squares(width, height), LIKELY_PARTS)
+        return faces or self._look(pixels, squares(width, height), FURTHER)
 
     def _look(self, pixels: np.ndarray, places: list[tuple[float, float, float]], lowest: float = LIKELY) -> list[Face]:
         found: list[Detection] = []
@@ -212,6 +215,7 @@ class Finder:
             others = np.array([other.outline for other in faces]).reshape(-1, 4)
             if not (overlap(face.outline, others) > SAME).any():
                 faces.append(face)
+        faces = faces[:1] + [face for face in faces[1:] if face.score >= FURTHER]
         return sorted(faces, key=lambda face: -face.area())
 
     def _face(self, pixels: np.ndarray, one: Detection) -> Face | None:

@@ -159,7 +159,10 @@ def _row(audit: Audit, view: FacesView, subject: str, place: int, pair: Sequence
 def _cell(audit: Audit, view: FacesView, cell: Cell, place: str, pair: Sequence[Cell | None]) -> str:
     one = average_of(audit, view, cell)
     if one is None:
-        return '<div role="cell" class="lk-face"><span class="lk-face-none lk-face-unasked">no images</span></div>'
+        return (
+            '<div role="cell" class="lk-face"><span class="lk-face-none lk-face-unasked">no images</span><div '
+            f'class="lk-face-said"><span class="lk-face-system">{system_html(audit, cell.system)}</span></div></div>'
+        )
     return f'<div role="cell" class="lk-face">{face_html(audit, view, one, place, pair)}</div>'
 
 

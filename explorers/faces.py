@@ -30,6 +30,8 @@ DRAWER = (
     'aria-controls="lk-faces-controls">Choose systems and professions, sort</button></p>'
 )
 """On a narrow screen, what opens and closes the controls (assets/faces.js)."""
+JUMP = '<p class="lk-faces-jump"><button type="button" class="lk-button">Compare A and B</button></p>'
+"""Where the comparison lies below the grid, what leads to it while the grid is on the screen."""
 NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 HOW = """
 In every image the largest face is found, turned and scaled so that its eyes and mouth lie where those of the others
@@ -153,7 +155,7 @@ def _updates(audit: Audit, view: FacesView) -> list[Any]:
         gr.Dropdown(splits, value=":".join(map(str, view.split)) if view.split[0] else "", visible=len(splits) > 1),
         words.heading_html(audit, view),
         gr.Column(visible=True),
-        f'<div class="lk-faces{many}" data-base="{base}"><div>{words.grid_html(audit, view)}{_files(view)}</div>'
+        f'<div class="lk-faces{many}" data-base="{base}"><div>{words.grid_html(audit, view)}{_files(view)}{JUMP}</div>'
         f"{words.compare_html(audit, view)}</div>",
         f'<div class="lk-faces-panel" data-base="{base}">{members.panel_html(audit, view)}</div>',
         chart.legend_html(audit, view),

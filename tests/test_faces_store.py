@@ -20,6 +20,7 @@ def audit(tmp_path_factory):
 def test_detections_are_read_as_written(audit):
     read, written = audit.faces.detections(), detections(len(audit))
     assert list(read) == DETECTIONS.names
+    assert len(DETECTIONS) == 17
     assert (read["faces"].dtype, read["cut"].dtype, read["x0"].dtype) == ("int16", "bool", "float32")
     for name in read:
         assert np.array_equal(read[name].to_numpy("float32"), written[name].to_numpy("float32"), equal_nan=True)

@@ -16,7 +16,7 @@ from region_audits import make_region_audit
 from starlette.testclient import TestClient
 
 import app
-from explorers import _faces, _faces_chart, _faces_html, _faces_members, _faces_sheet, _faces_view
+from explorers import _faces, _faces_chart, _faces_html, _faces_members, _faces_sheet, _faces_view, faces
 from explorers._faces import Average, Cell
 from explorers._faces_view import FacesView, from_params, to_address
 
@@ -384,3 +384,4 @@ def test_an_audit_without_faces_says_what_to_run(plain, audit):
     assert "?tab=browse" in html
     assert view_of(plain) == FacesView("small")
     assert from_params({"small": plain, "faced": audit}, {}).audit == "faced"
+    assert len(faces._updates(plain, view_of(plain))) == len(faces._updates(audit, view_of(audit)))

@@ -1,9 +1,9 @@
 """Detections and average faces made by a stranger, every hash right: refused with a sentence, or not used."""
 
+import json
 import os
 import shutil
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,8 +12,9 @@ from PIL import Image
 from samples import encode, noise
 from strangers import ODD, changed, paths, refused, seal, used
 
+from backend.face_stages import average_faces
 from backend.store import Audit, StoreError
-from backend.store.face_tables import AVERAGES, DETECTIONS, MOST_BYTES, picture_problem
+from backend.store.face_tables import MOST_BYTES, POINTS, picture_problem
 
 DETECTED, ALL, BY_REGION = (f"faces/{name}.parquet" for name in ("detections", "averages", "averages-toy-4"))
 NAN, INF, ROWS = float("nan"), float("inf"), 200
@@ -250,8 +251,6 @@ def test_files_that_no_audit_has(folder, name):
 
 def test_no_value_in_a_stage_s_entry_makes_a_traceback(folder, capsys):
     """Refused, or opened without what the entry says nothing true of."""
-    import json
-
     whole = json.loads((folder / "manifest.json").read_text())
     names = ("faces", "averages", "averages-toy-4")
     places = [place for place in paths({name: whole["stages"][name] for name in names}) if len(place) in (1, 2)]
@@ -263,6 +262,13 @@ def test_no_value_in_a_stage_s_entry_makes_a_traceback(folder, capsys):
                 faces.detections(), faces.averages(), faces.choices()
             except StoreError as error:
                 assert str(error)
+
+
+def test_eyes_and_mouth_in_one_place_stop_a_build_with_a_sentence(folder):
+    for name in POINTS:
+        rewritten(folder, DETECTED, name, 5.0)
+    with pytest.raises(StoreError, match="tells of a face in image 0000000000000001 that is not there"):
+        average_faces(Audit(folder), 1)
 
 
 def test_faces_of_other_images_are_not_used(folder):
@@ -290,9 +296,3 @@ def test_averages_of_regions_that_changed_are_not_used(folder):
     assert faces.averages() is not None
     assert faces.choices() == []
     assert faces.averages("toy", 4) is None
-
-
-def test_the_columns_are_those_of_the_contract():
-    assert len(DETECTIONS) == 17
-    assert AVERAGES.names[:6] == ["system", "subject", "region", "total", "n", "several"]
-    assert np.dtype(DETECTIONS.field("faces").type.to_pandas_dtype()) == "int16"
