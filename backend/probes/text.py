@@ -17,7 +17,7 @@ from backend.systems.pipeline import folder_hash
 LOADING = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, AssertionError, ImportError)
 TEMPLATE = {"enable_thinking": False, "date_string": "26 Jul 2024"}
 """For chat templates that ask: no thinking aloud before the answer, and one date for all runs."""
-_TRIAL = [("Is water wet?", ("yes", "no, it is not")), ("What colour is the sky of a day like this?", ("blue", "a b"))]
+TRIAL = [("Is water wet?", ("yes", "no, it is not")), ("What colour is the sky of a day like this?", ("blue", "a b"))]
 
 
 class Local(Model):
@@ -139,15 +139,14 @@ class TextModel(Local):
 
     def _try(self) -> None:
         """Sharing prefixes must change nothing: some models' memory cannot be shared. Raises ValueError."""
-        pairs = [self.encoded(Prompt(text, options)) for text, options in _TRIAL]
+        pairs = [self.encoded(Prompt(text, options)) for text, options in TRIAL]
         try:
             shared = self.scorer.sums([prompt for prompt, _ in pairs], [options for _, options in pairs])
         except (AttributeError, NotImplementedError) as error:
             raise ValueError(f"its memory of a prompt cannot be shared between options: {error}") from error
-        limit = 1e-2 if self.model.dtype.itemsize == 4 else 0.5
         for (prompt, options), sums in zip(pairs, shared, strict=True):
             for option, total in zip(options, sums, strict=True):
-                if abs(one_by_one(self.model, prompt, option) - total) > limit * len(option):
+                if abs(one_by_one(self.model, prompt, option) - total) > tolerance(self.model) * len(option):
                     raise ValueError("its memory of a prompt cannot be shared between options")
 
     def encoded(self, prompt: Prompt) -> tuple[list[int], list[list[int]]]:
@@ -190,6 +189,11 @@ class TextModel(Local):
     def _most(self) -> int:
         held = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         return min(self.tokenizer.model_max_length, held or self.tokenizer.model_max_length)
+
+
+def tolerance(model: Any) -> float:
+    """How far a token's log-probability may be off in a trial: half precision depends on the shape of a batch."""
+    return 1e-2 if model.dtype.itemsize >= 4 else 0.5
 
 
 def too_long(tokens: int, most: int) -> Answer:
