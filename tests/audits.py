@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
+import tempfile
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,15 @@ HOSTILE = "<script>alert(1)</script> ${alert(2)} {{alert(3)}} \"quoted\" 'single
 
 def make_audit(cache: Path, name: str = "small") -> Audit:
     """Two systems, three professions, two adjectives, 30 images each, with seeds, labels and a hostile prompt."""
-    report = Report()
+    shutil.copytree(Path(_made(name).name) / name, cache / name)
+    return Audit.open(cache, name)
+
+
+@lru_cache(maxsize=8)
+def _made(name: str) -> tempfile.TemporaryDirectory:
+    """A folder with that audit, made and built once for all tests of a run."""
+    place = tempfile.TemporaryDirectory(prefix="likeness-test-")
+    cache, report = Path(place.name), Report()
     with AuditWriter(cache, name, "test") as writer:
         index = 0
         for system in ("Alpha", "Beta <b>"):
@@ -57,4 +68,4 @@ def make_audit(cache: Path, name: str = "small") -> Audit:
         report.add("bad<i>.png", "the file is empty (0 bytes); export it again")
         writer.finish("test", report, {"note": HOSTILE})
     build(cache, name, workers=1)
-    return Audit.open(cache, name)
+    return place
