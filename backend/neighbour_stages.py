@@ -131,10 +131,7 @@ def find_words(audit: Audit, size: int, workers: int, progress: Progress = lambd
         for start, end, shard in audit.shards():
             part = writer.load(shard, end - start, len(codebook))
             if part is None:
-                looked = pool.map(
-                    lambda row: known[row] if row in known else _descriptors(audit, row), range(start, end)
-                )
-                part = _shard_words(looked, codebook, pool)
+                part = _shard_words(pool.map(look, range(start, end)), codebook, pool)
                 writer.save(shard, part)
             parts.append(part + np.array([start, 0, 0], np.int32))
             progress(end - start)

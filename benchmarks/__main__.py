@@ -24,6 +24,7 @@ SIZES = {
     "live": 32,
     "map": 94_500,
     "faces": 500,
+    "neighbours": 2_000,
 }
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image, ImageDraw
 from samples import encode, imported, likeness, write, write_csv
-from vectors import saved
+from strangers import seal
+from vectors import as_file, saved
 
-from backend.build import build
+from backend.build import build, status
 from backend.embed import as_unit
-from backend.store import Audit
+from backend.neighbours import Found, kinds, search
+from backend.store import Audit, StoreError
+from backend.store.files import commit, read_manifest
 
 EACH = 10
 EVEN = (3, 17)
@@ -84,3 +88,58 @@ def counts(audit: Audit) -> np.ndarray:
     for row, (begin, end) in enumerate(zip(found.offsets, found.offsets[1:], strict=False)):
         table[row, found.words[begin:end]] = found.counts[begin:end]
     return table
+
+
+def agrees(found: Found, distances: np.ndarray, allowed: np.ndarray, k: int) -> None:
+    """What was found is what sorting all allowed rows by a plain distance gives."""
+    assert len(found.rows) == len(found.distance) == min(k, len(allowed))
+    assert len(set(found.rows.tolist())) == len(found.rows)
+    assert set(found.rows.tolist()) <= set(allowed.tolist())
+    assert (np.diff(found.distance) >= 0).all()
+    assert np.allclose(found.distance, np.sort(distances[allowed])[:k], atol=1e-3)
+    assert np.allclose(found.distance, distances[found.rows], atol=1e-3)
+
+
+def everything(folder: Path) -> list[str]:
+    """Every search that an app could make; sentences are counted, anything else is raised."""
+    audit, said = Audit(folder), []
+    for kind in kinds(audit):
+        for row, rows in ((0, None), (7, None), (0, np.arange(0, 40, 3))):
+            try:
+                found = search(audit, kind.name, row, 12, rows)
+                assert ((found.rows >= 0) & (found.rows < len(audit))).all()
+            except StoreError as error:
+                said.append(str(error))
+                str(error).encode()
+    status(audit)
+    return said
+
+
+def refused(folder: Path, kind: str, *words: str) -> None:
+    """A search of this kind ends in a sentence, and others go on."""
+    audit = Audit(folder)
+    with pytest.raises(StoreError) as error:
+        search(audit, kind, 0, 5)
+    assert all(word in str(error.value) for word in words), error.value
+    assert len(everything(folder)) == 3
+
+
+def read(folder: Path, name: str, dtype: str) -> np.ndarray:
+    """An array of the audit, to be changed."""
+    whole = np.load(folder / name)
+    assert whole.dtype == dtype
+    return whole.copy()
+
+
+def replaced(folder: Path, name: str, values: np.ndarray | bytes) -> None:
+    """Give the audit another array, every hash right."""
+    (folder / name).write_bytes(values if isinstance(values, bytes) else as_file(values, str(values.dtype)))
+    seal(folder)
+
+
+def forget(folder: Path, stage: str) -> None:
+    """Take a stage out of the manifest."""
+    known = read_manifest(folder)
+    for file in known["stages"].pop(stage)["files"]:
+        known["files"].pop(file)
+    commit(folder, known, [])

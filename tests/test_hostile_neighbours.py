@@ -7,14 +7,12 @@ import shutil
 
 import numpy as np
 import pytest
-from neighbour_audits import make_neighbour_audit
+from neighbour_audits import everything, make_neighbour_audit, read, refused, replaced
 from strangers import changed, paths, seal
-from vectors import as_file
 
 from backend.build import status
 from backend.neighbours import graphs, kinds, search
 from backend.store import Audit, StoreError
-from backend.store.neighbours import Links
 
 ROWS = 40
 COLOUR = "neighbours/colour.npy"
@@ -39,44 +37,9 @@ def folder(made, cache, monkeypatch):
     return cache / "near"
 
 
-def everything(folder):
-    """Every search that an app could make; sentences are counted, anything else is raised."""
-    audit, said = Audit(folder), []
-    for kind in kinds(audit):
-        for row, rows in ((0, None), (7, None), (0, np.arange(0, 40, 3))):
-            try:
-                found = search(audit, kind.name, row, 12, rows)
-                assert ((found.rows >= 0) & (found.rows < ROWS)).all()
-            except StoreError as error:
-                said.append(str(error))
-                str(error).encode()
-    status(audit)
-    return said
-
-
-def refused(folder, kind, *words):
-    """A search of this kind ends in a sentence, and others go on."""
-    audit = Audit(folder)
-    with pytest.raises(StoreError) as error:
-        search(audit, kind, 0, 5)
-    assert all(word in str(error.value) for word in words), error.value
-    assert len(everything(folder)) == 3
-
-
 def test_the_model_is_well(folder):
     seal(folder)
     assert everything(folder) == []
-
-
-def read(folder, name, dtype):
-    whole = np.load(folder / name)
-    assert whole.dtype == dtype
-    return whole.copy()
-
-
-def replaced(folder, name, values):
-    (folder / name).write_bytes(values if isinstance(values, bytes) else as_file(values, str(values.dtype)))
-    seal(folder)
 
 
 @pytest.mark.parametrize(
@@ -172,86 +135,6 @@ def test_graphs_of_words_that_lead_nowhere(folder, row, change, words):
         values[row, place] = value
     replaced(folder, GRAPH, values)
     refused(folder, "words", words)
-
-
-@pytest.mark.parametrize("value", [ROWS, 2**31 - 1, -2, -(2**31)])
-@pytest.mark.parametrize("place", [0, 63, -1, 1000])
-def test_links_out_of_range(folder, place, value):
-    values = read(folder, LINKS, "int32")
-    values[place] = value
-    replaced(folder, LINKS, values)
-    refused(folder, "embedding-mine", "its graph names a row that is not there")
-
-
-@pytest.mark.parametrize("value", [0, 7, 255])
-def test_levels_that_no_row_has(folder, value):
-    values = read(folder, LEVELS, "uint8")
-    values[4] = value
-    replaced(folder, LEVELS, values)
-    refused(folder, "embedding-mine", "no possible number of levels")
-
-
-def test_levels_that_differ_from_the_links_in_size(folder):
-    values = read(folder, LEVELS, "uint8")
-    values[4] = values[4] % 6 + 1
-    replaced(folder, LEVELS, values)
-    refused(folder, "embedding-mine", "differ in size")
-
-
-def test_links_to_a_row_on_a_level_where_it_is_not(folder):
-    """Row 0 is on two levels, and its link on the upper one leads to a row on one: FAISS would read beyond the end."""
-    levels = np.ones(ROWS, np.uint8)
-    levels[0] = 2
-    links = np.full(ROWS * 64 + 32, -1, np.int32)
-    links[64] = ROWS - 1
-    replaced(folder, LEVELS, levels)
-    replaced(folder, LINKS, links)
-
-    def change(manifest):
-        manifest["stages"]["neighbours-embedding-mine"]["parameters"] |= {"links": len(links), "entry": 0}
-
-    seal(folder, change)
-    refused(folder, "embedding-mine", "leads to a row on a level where that row is not")
-
-
-@pytest.mark.parametrize("entry", [-1, ROWS, 2**40, "0", None, 1.0, True])
-def test_searches_that_begin_nowhere(folder, entry):
-    seal(folder, lambda found: found["stages"]["neighbours-embedding-mine"]["parameters"].update(entry=entry))
-    refused(folder, "embedding-mine", "does not begin at its highest level")
-
-
-def test_rings_and_gaps_in_a_graph_are_only_poor(folder):
-    """A graph without any link, and one of a single ring: searches find k images all the same."""
-    for links in (np.full(ROWS * 64, -1, np.int32), np.repeat((np.arange(ROWS) + 1) % ROWS, 64).astype(np.int32)):
-        replaced(folder, LEVELS, np.ones(ROWS, np.uint8))
-        replaced(folder, LINKS, links)
-        more = {"links": len(links), "entry": 0}
-        seal(folder, lambda found, more=more: found["stages"]["neighbours-embedding-mine"]["parameters"].update(more))
-        assert len(search(Audit(folder), "embedding-mine", 3, 12).rows) == 12
-        assert everything(folder) == []
-
-
-def test_no_links_that_pass_the_check_make_faiss_crash(made, monkeypatch):
-    """Links drawn by chance: each set is refused or searched, in this process."""
-    audit, random = Audit(made), np.random.default_rng(0)
-    vectors = np.array(audit.vectors.embedding("mine"))
-    searched = 0
-    for _ in range(150):
-        levels = random.choice([1, 2, 3], ROWS, p=[0.9, 0.08, 0.02]).astype(np.uint8)
-        size = int((64 + 32 * (levels.astype(int) - 1)).sum())
-        links = random.integers(-1, ROWS if random.random() < 0.9 else ROWS + 1, size).astype(np.int32)
-        if random.random() < 0.8:
-            begins = np.concatenate([[0], np.cumsum(64 + 32 * (levels.astype(int) - 1))])
-            for row in np.flatnonzero(levels > 1):
-                links[begins[row] + 64 : begins[row + 1]] = -1
-        found = Links(levels, links, int(random.integers(0, ROWS)) if random.random() < 0.3 else int(levels.argmax()))
-        if not found.problem(graphs.M):
-            index = graphs.restored(vectors, found.levels, found.links, found.entry)
-            for row in range(0, ROWS, 5):
-                rows, _ = graphs.search(index, vectors[row].astype("float32"), 10)
-                assert ((rows >= 0) & (rows < ROWS)).all()
-            searched += 1
-    assert 20 < searched < 150
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 3.0, 0.0])

@@ -9,13 +9,13 @@ import time
 
 import numpy as np
 import pytest
-from neighbour_audits import make_neighbour_audit, picture
+from neighbour_audits import forget, make_neighbour_audit, picture
 from PIL import Image
 from samples import encode, imported, likeness, process, write, write_csv
 
 from backend import neighbour_stages as stages
 from backend.build import build, status
-from backend.neighbours import NeighbourError, graphs, kinds, search
+from backend.neighbours import NeighbourError, kinds, search
 from backend.store import Audit
 from backend.store.files import commit, read_manifest
 
@@ -54,14 +54,6 @@ def contents(folder):
 
 def states(folder):
     return {row["stage"]: row["state"] for row in status(Audit(folder))}
-
-
-def forget(folder, stage):
-    """Take a stage out of the manifest."""
-    known = read_manifest(folder)
-    for file in known["stages"].pop(stage)["files"]:
-        known["files"].pop(file)
-    commit(folder, known, [])
 
 
 def test_a_build_makes_what_neighbours_need(near, cache, whole, capsys):
@@ -283,27 +275,3 @@ def test_images_that_cannot_be_read_have_no_neighbours_and_are_none(near, cache,
         assert search(audit, kind, 0, 5, np.array([6, 7])).rows.tolist() == [7]
     with pytest.raises(NeighbourError, match="no keypoints"):
         search(audit, "words", 6, 5)
-
-
-def test_a_large_embedding_gets_a_graph(near, cache, monkeypatch):
-    monkeypatch.setattr(graphs, "MOST_EXACT", 10)
-    assert build(cache, "near", 1) == [*MADE, "neighbours-embedding-mine"]
-    first = [(near / "neighbours" / f"embedding-mine-{part}.npy").read_bytes() for part in ("levels", "links")]
-    assert build(cache, "near", 1) == []
-    assert states(near)["neighbours-embedding-mine"] == "done"
-    forget(near, "neighbours-embedding-mine")
-    build(cache, "near", 1)
-    again = [(near / "neighbours" / f"embedding-mine-{part}.npy").read_bytes() for part in ("levels", "links")]
-    assert first == again  # one worker
-    audit = Audit(near)
-    told = audit.manifest["stages"]["neighbours-embedding-mine"]
-    assert told["inputs"] == audit.vectors.inputs("mine")
-    assert told["parameters"]["recall"] == 1
-    vectors = np.array(audit.vectors.embedding("mine"))[::-1].astype("float32")
-    np.save(cache / "v.npy", vectors)
-    assert likeness("import-embedding", "near", "mine", cache / "v.npy", cache=cache) == 0
-    assert states(near)["neighbours-embedding-mine"] == "stale"
-    with pytest.raises(NeighbourError, match="python -m backend build near"):
-        search(Audit(near), "embedding-mine", 0, 5)
-    assert build(cache, "near", 1) == ["neighbours-embedding-mine"]
-    assert len(search(Audit(near), "embedding-mine", 0, 5).rows) == 5

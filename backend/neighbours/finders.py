@@ -164,6 +164,11 @@ def whole(told: Mapping[str, Any], name: str) -> str:
     return f"{told[name]:,}" if type(told.get(name)) is int else "?"
 
 
+def recalled(told: Mapping[str, Any]) -> str:
+    """What a graph was found to hold when it was built."""
+    return f"{share(told.get('recall')):.1%} of the true ten nearest (n = {whole(told, 'recall_rows')} images)"
+
+
 def remedy(audit: Audit) -> str:
     return f"Run `python -m backend build {audit.name}`."
 
@@ -199,12 +204,9 @@ def words_kind(audit: Audit) -> Kind:
     state = audit.neighbours.state("words", words.PARAMETERS)
     searched = EXACT
     if told.get("exact") is not True:
-        held = (
-            f"{share(told.get('recall')):.1%} of the true ten nearest (measured on {whole(told, 'recall_rows')} images)"
-        )
         searched = (
-            f"The {words.NEIGHBOURS} nearest of each image were found by a graph, which holds {held}. A search with a "
-            "filter, for more images or for a picture of your own compares every image."
+            f"The {words.NEIGHBOURS} nearest of each image were found by a graph, which holds {recalled(told)}. A "
+            "search with a filter, for more images or for a picture of your own compares every image."
         )
     note = (
         "Pictures are compared by their visual words: small grey patterns (SIFT), sorted into "
@@ -219,8 +221,7 @@ def content_kind(audit: Audit, name: str) -> Kind:
         told = audit.neighbours.parameters(f"embedding-{name}")
         state = audit.neighbours.state(f"embedding-{name}", graphs.PARAMETERS)
         searched = (
-            f"A graph (HNSW) is searched, which finds {share(told.get('recall')):.1%} of the true ten nearest (n = "
-            f"{whole(told, 'recall_rows')} images). A search with a filter compares every image."
+            f"A graph (HNSW) is searched, which finds {recalled(told)}. A search with a filter compares every image."
         )
     note = f"Pictures are compared by the vectors that a model made of them (embedding {name}). {searched}"
     return kind_of(audit, f"embedding-{name}", f"Content ({name})", state, note if state == "done" else "")

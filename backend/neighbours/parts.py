@@ -30,10 +30,12 @@ class Kind:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """The features of a picture that is no row of the audit, for searches of one kind."""
+    """The features of a picture that is no row of the audit, for searches of one kind in the audit as it was then
+    (`made_for`: the hash of its manifest)."""
 
     kind: str
     vector: np.ndarray
+    made_for: str
 
 
 @dataclass(frozen=True, eq=False)

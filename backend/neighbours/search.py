@@ -74,7 +74,8 @@ def search(audit: Audit, kind: str, query: int | Query, k: int, rows: np.ndarray
         raise NeighbourError(f"a search returns 1 to {MOST:,} images")
     found = finder(audit, kind)
     if isinstance(query, Query):
-        if query.kind != kind or query.vector.shape != (found.width,):
+        same = query.kind == kind and query.made_for == audit.manifest["sha256"]
+        if not same or query.vector.shape != (found.width,):
             raise NeighbourError("the picture was read for another search: give it again")
         vector, itself = query.vector, None
     else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from backend.metrics.colour import colourfulness
 from backend.neighbours import colour, words
-from backend.neighbours.finders import Structure
+from backend.neighbours.finders import Finder, Structure
 from backend.neighbours.models import embedded
 from backend.neighbours.parts import NeighbourError, Query
 from backend.neighbours.search import finder
@@ -18,7 +18,7 @@ from backend.store import Audit
 MAX_BYTES = 20_000_000
 MAX_PIXELS = 40_000_000
 _ONE = threading.Lock()
-"""One picture is decoded at a time: the largest takes about a gigabyte while it is measured."""
+"""One picture is decoded at a time: the largest takes some 450 MB while it is measured."""
 
 
 def _pixels(data: bytes) -> np.ndarray:
@@ -65,13 +65,17 @@ def query_of(audit: Audit, kind: str, data: bytes) -> Query:
     """
     found = finder(audit, kind)
     check_bytes(data)
+    return Query(kind, _features(audit, kind, found, data), audit.manifest["sha256"])
+
+
+def _features(audit: Audit, kind: str, found: Finder, data: bytes) -> np.ndarray:
     with _ONE:
         if isinstance(found, Structure):
-            return Query(kind, _words(found, data))
+            return _words(found, data)
         pixels = _pixels(data)
         if kind == "colour":
-            return Query(kind, colour.features(pixels))
+            return colour.features(pixels)
         if kind == "colourfulness":
-            return Query(kind, np.array([colourfulness(pixels)]))
+            return np.array([colourfulness(pixels)])
     name = kind.removeprefix("embedding-")
-    return Query(kind, embedded(name, audit.vectors.parameters(name), pixels))
+    return embedded(name, audit.vectors.parameters(name), pixels)
