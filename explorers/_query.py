@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 MOST_BYTES = 20_000_000
 """A larger body is refused as soon as it is known to be larger, whatever it says of its length."""
 READERS = 8
-"""Bodies that are read at once: together at most READERS * MOST_BYTES in memory."""
+"""Bodies that are read or wait for their turn at once: together at most READERS * MOST_BYTES in memory."""
 WORKERS = 2
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 TOO_LARGE = f"The picture has more than {MOST_BYTES // 1_000_000} MB: scale it down, then try again"
@@ -59,6 +59,8 @@ class Queries:
         try:
             async with asyncio.timeout(self.reading):
                 body = await _read(request.headers.get("content-length", ""), request.stream())
+            if not await self._turn():
+                return problem(BUSY, 503)
         except TooLarge:
             return problem(TOO_LARGE, 413)
         except TimeoutError:
@@ -69,12 +71,15 @@ class Queries:
             self._readers -= 1
         return await self._work(ask, body, name)
 
-    async def _work(self, ask: Ask, body: bytes, name: str) -> Response:
+    async def _turn(self) -> bool:
+        """Wait for a place to work in; whether there was one in time."""
         try:
             async with asyncio.timeout(self.waiting):
-                await self._places.acquire()
+                return await self._places.acquire()
         except TimeoutError:
-            return problem(BUSY, 503)
+            return False
+
+    async def _work(self, ask: Ask, body: bytes, name: str) -> Response:
         task = asyncio.ensure_future(run_in_threadpool(ask, body))
         task.add_done_callback(self._done)
         try:
