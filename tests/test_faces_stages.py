@@ -18,6 +18,8 @@ from backend.metrics.sharpness import encoded, linear
 from backend.pictures import read_pixels
 from backend.store import Audit, FaceWriter
 
+pytestmark = pytest.mark.usefixtures("no_neighbours")
+
 
 def portraits(folder, each=4, first=0):
     """A nurse and a pilot of two systems: one face at various places; the pilots of system B have none."""

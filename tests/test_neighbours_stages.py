@@ -19,6 +19,7 @@ from backend.neighbours import NeighbourError, kinds, search
 from backend.store import Audit
 from backend.store.files import commit, read_manifest
 
+pytestmark = pytest.mark.usefixtures("no_faces")
 FILES = ("colour", "words-codebook", "words-graph", "words-offsets", "words-postings")
 MADE = ["colourfulness", "neighbours-colour", "neighbours-words"]
 
