@@ -142,8 +142,21 @@ class Clip(Model):
         import torch
 
         with torch.inference_mode():
-            pixels = _pixels(self._images, pictures, self._device)
+            pixels = _pixels(self._images, [middle(picture) for picture in pictures], self._device)
             return self._model.get_image_features(pixel_values=pixels).pooler_output.float().cpu().numpy()
+
+
+def middle(picture: np.ndarray, most: int = 20) -> np.ndarray:
+    """The middle of a picture that is more than so many times as long as it is wide, or the other way round.
+
+    CLIP looks at the middle square alone, but enlarges all of the picture first, until its shorter side fits.
+
+    >>> middle(np.zeros((2, 100, 3), np.uint8)).shape, middle(np.zeros((30, 20, 3), np.uint8)).shape
+    ((2, 40, 3), (30, 20, 3))
+    """
+    height, width = (min(picture.shape[axis], most * picture.shape[1 - axis]) for axis in (0, 1))
+    top, left = (picture.shape[0] - height) // 2, (picture.shape[1] - width) // 2
+    return picture[top : top + height, left : left + width]
 
 
 class EfficientNetLite0(Model):

@@ -6,6 +6,7 @@ Formats are limited to those that browsers show; Pillow's other readers are neve
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zlib
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ MAX_BYTES = 100_000_000
 """Files of more bytes are left out before they are read."""
 MOST_MEGAPIXELS = 178
 """Above this many Pillow refuses a picture before it tells its size, so no limit can be higher."""
+MOST_SCANS = 100
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+"""What begins a part of a JPEG; within a scan 0xff is followed by 0 or by a restart marker."""
 THUMBNAIL = 256
 GROUND = (255, 255, 255)
 
@@ -52,14 +56,35 @@ class PictureError(Exception):
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A checked picture: its format, upright size in pixels, whether it moves, and a WebP thumbnail."""
+class Facts:
+    """What a picture's head says: its format, upright size in pixels, and whether it moves."""
 
     format: str
     width: int
     height: int
     animated: bool
+
+
+@dataclass(frozen=True)
+class Picture(Facts):
+    """A checked picture: what its head says, and a WebP thumbnail."""
+
     thumbnail: bytes
+
+
+def _scans(data: bytes) -> int:
+    """How many times a JPEG goes over its pixels, counted up to MOST_SCANS + 1; 0 for other files.
+
+    A progressive one has about ten scans. Each further one costs a minute's share of work for a few bytes, and the
+    format sets no limit.
+    """
+    found, place = 0, 2 if data[:2] == b"\xff\xd8" else len(data)
+    while found <= MOST_SCANS and (marker := _MARKER.search(data, place)) and marker[0] != b"\xff\xd9":
+        found += marker[0] == b"\xff\xda"
+        place = marker.end()
+        if marker[0] != b"\xff\x01":  # which has no length
+            place += max(2, int.from_bytes(data[place : place + 2], "big"))
+    return found
 
 
 def _open(data: bytes, max_pixels: int) -> Image.Image:
@@ -67,6 +92,8 @@ def _open(data: bytes, max_pixels: int) -> Image.Image:
         raise PictureError("the file is empty (0 bytes); export it again")
     if len(data) > MAX_BYTES:
         raise PictureError(f"the file has {len(data):,} bytes, more than the limit of {MAX_BYTES:,}; scale it down")
+    if _scans(data) > MOST_SCANS:
+        raise PictureError(f"a JPEG of more than {MOST_SCANS} scans; save it anew with an image editor")
     try:
         image = Image.open(io.BytesIO(data), formats=tuple(MIME))
     except Image.UnidentifiedImageError:
@@ -96,7 +123,7 @@ def _damaged(error: BaseException) -> str:
 def _rgb(image: Image.Image) -> Image.Image:
     """Any mode -> RGB: 16-bit grey is scaled, not clipped; transparency lies on a white ground."""
     if image.mode.startswith("I"):  # of the formats in MIME only PNG has it, with 16 bits
-        image = Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))
+        image = Image.fromarray((np.asarray(image) >> 8).clip(0, 255).astype(np.uint8))
     if image.mode in ("LA", "PA", "La", "RGBA", "RGBa") or "transparency" in image.info:
         image = image.convert("RGBA")
         ground = Image.new("RGB", image.size, GROUND)
@@ -113,10 +140,7 @@ def read_picture(data: bytes, max_pixels: int = MAX_PIXELS) -> Picture:
     """
     image = _open(data, max_pixels)
     try:
-        kind = "JPEG" if image.format == "MPO" else str(image.format)
-        animated = kind != "JPEG" and bool(getattr(image, "is_animated", False))
-        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-        width, height = image.size[::-1] if turned else image.size
+        facts = _facts(image)
         if image.mode == "RGB":  # lets Pillow decode a JPEG at reduced size
             image.thumbnail((THUMBNAIL, THUMBNAIL))
         image = _rgb(ImageOps.exif_transpose(image))
@@ -125,7 +149,22 @@ def read_picture(data: bytes, max_pixels: int = MAX_PIXELS) -> Picture:
         image.save(out, "WEBP", quality=80, method=2, exif=b"", icc_profile=b"")
     except _DECODE_ERRORS as error:
         raise PictureError(_damaged(error)) from error
-    return Picture(kind, width, height, animated, out.getvalue())
+    return Picture(facts.format, facts.width, facts.height, facts.animated, out.getvalue())
+
+
+def _facts(image: Image.Image) -> Facts:
+    kind = "JPEG" if image.format == "MPO" else str(image.format)
+    animated = kind != "JPEG" and bool(getattr(image, "is_animated", False))
+    turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+    return Facts(kind, *(image.size[::-1] if turned else image.size), animated)
+
+
+def read_facts(data: bytes, max_pixels: int = MAX_PIXELS) -> Facts:
+    """What a file's head says, without its pixels. Raises PictureError."""
+    try:
+        return _facts(_open(data, max_pixels))
+    except _DECODE_ERRORS as error:
+        raise PictureError(_damaged(error)) from error
 
 
 def read_pixels(data: bytes, max_pixels: int = MAX_PIXELS) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Mapping
 from functools import lru_cache
 from threading import BoundedSemaphore
@@ -88,7 +89,7 @@ def plain(text: str) -> str:
 
 def lines_of(text: str, size: int, width: int, most: int) -> list[str]:
     """A text broken into lines of a width in pixels, at most so many; what is cut off ends in dots."""
-    words, lines = plain(text[:500]).split(), [""]
+    words, lines = plain(text[:500])[:500].split(), [""]
     for word in words:
         longer = f"{lines[-1]} {word}".strip()
         if font(size).getlength(longer) <= width or not lines[-1]:
@@ -102,9 +103,8 @@ def lines_of(text: str, size: int, width: int, most: int) -> list[str]:
 def _fitting(line: str, size: int, width: int, more: bool) -> str:
     if not more and font(size).getlength(line) <= width:
         return line
-    while line and font(size).getlength(f"{line}...") > width:
-        line = line[:-1]
-    return f"{line}..."
+    kept = bisect_right(range(1, len(line) + 1), width, key=lambda end: font(size).getlength(f"{line[:end]}..."))
+    return f"{line[:kept]}..."
 
 
 def sheet(audit: Audit, view: FacesView) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from backend import neighbours
 from backend.neighbours import NeighbourError
-from backend.pictures import PictureError, read_picture
+from backend.pictures import PictureError, read_facts
 from backend.store import Audit
 from explorers import _neighbours as shown
 from explorers._neighbours_html import csv_link, found_html
@@ -24,7 +24,7 @@ def picture(stores: Mapping[str, Audit], params: Params, body: bytes) -> tuple[b
         return kind.why.replace("`", "")
     try:
         query = neighbours.query_of(audit, view.kind, body)
-        facts = read_picture(body, MOST_PIXELS)
+        facts = read_facts(body, MOST_PIXELS)
     except (PictureError, NeighbourError) as error:
         return shown.sentence(error).replace("`", "")
     found = shown.near(audit, view, query)

@@ -16,7 +16,8 @@ from backend.vector_stages import ROOT, STARTER
 
 _LOADING = threading.Lock()
 _MODELS: dict[tuple[str, str, str], Model] = {}
-"""What has been loaded, by kind, fingerprint and question."""
+"""What has been loaded, by kind, fingerprint and question: the last MOST_MODELS."""
+MOST_MODELS = 2
 
 
 def _place(kind: str, label: str) -> str:
@@ -43,7 +44,10 @@ def model_of(name: str, parameters: Mapping[str, Any]) -> Model:
     kind, label, mark, question = (str(parameters.get(key, "")) for key in ("kind", "model", "fingerprint", "question"))
     with _LOADING:
         if (kind, mark, question) not in _MODELS:
-            _MODELS[kind, mark, question] = _load(name, kind, label, mark, question)
+            loaded = _load(name, kind, label, mark, question)
+            while len(_MODELS) >= MOST_MODELS:
+                del _MODELS[next(iter(_MODELS))]
+            _MODELS[kind, mark, question] = loaded
         return _MODELS[kind, mark, question]
 
 

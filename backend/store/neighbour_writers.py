@@ -15,10 +15,12 @@ import numpy as np
 from backend.store.arrays import npy_head
 from backend.store.checks import stage_files
 from backend.store.files import NEXT, StoreError, commit, sync
-from backend.store.neighbours import DESCRIPTOR, Links, Words
+from backend.store.neighbours import DESCRIPTOR, MOST_COLOUR, Links, Words
 from backend.store.reader import Audit
 from backend.store.stages import StageWriter, list_stage
 from backend.store.vector_writers import EmbeddingWriter
+
+MOST_COUNT = 2**16 - 1
 
 
 class ColourWriter(EmbeddingWriter):
@@ -28,6 +30,11 @@ class ColourWriter(EmbeddingWriter):
 
     def __init__(self, audit: Audit, parameters: Mapping[str, Any]) -> None:
         StageWriter.__init__(self, audit, "neighbours-colour", parameters)
+
+    def load(self, shard: str, rows: int) -> np.ndarray | None:
+        """The finished values of a shard, where they are ones that can be."""
+        values = super().load(shard, rows)
+        return values if values is not None and ((values >= 0) & (values <= MOST_COLOUR)).all() else None
 
 
 def write_array(path: Path, values: np.ndarray, dtype: str) -> None:
@@ -82,7 +89,8 @@ class WordsWriter:
 
     def load_codebook(self) -> np.ndarray | None:
         """The codebook of an interrupted run: float32 (words, DESCRIPTOR), or None."""
-        return read_columns(self.folder / "codebook.npy", DESCRIPTOR, "float32")
+        found = read_columns(self.folder / "codebook.npy", DESCRIPTOR, "float32")
+        return found if found is not None and len(found) and ((found >= 0) & (found <= 1)).all() else None
 
     def save_codebook(self, codebook: np.ndarray) -> None:
         self._save("codebook.npy", codebook, "float32")
@@ -90,7 +98,8 @@ class WordsWriter:
     def load(self, shard: str, rows: int, words: int) -> np.ndarray | None:
         """What an interrupted run found in a shard: int32 (n, 3) of row in the shard, word and count, or None."""
         part = read_columns(self.folder / f"{shard[:32]}.npy", 3, "int32")
-        if part is None or (len(part) and not (part.min() >= 0 and (part.max(axis=0)[:2] < (rows, words)).all())):
+        most = (rows, words, MOST_COUNT + 1)
+        if part is None or (len(part) and not (part.min() >= 0 and (part.max(axis=0) < most).all())):
             return None
         return part
 
