@@ -84,6 +84,15 @@
     to.focus();
   });
 
+  // ---- the boxes: whether a person changed one last, or the server did ----
+  let touched = false;
+  const touch = (event) => {
+    if (event.key === "Tab" || event.key === "Shift") return; // passing through
+    touched = Boolean(event.target.closest && event.target.closest("#lk-faces-controls"));
+  };
+  for (const name of ["pointerdown", "keydown", "click"]) document.addEventListener(name, touch, true);
+  window.addEventListener("popstate", () => { touched = false; });
+
   // ---- after a click the view is drawn anew: focus stays where it was, or goes to what was asked for ----
   let key = "", goal = "", asked = 0;
   document.addEventListener("click", (event) => {
@@ -103,6 +112,7 @@
   }, true);
 
   window.likenessFaces = {
+    ask: () => (touched ? location.search : ""),
     watch: (element) => {
       const look = () => {
         complete(element);

@@ -77,7 +77,7 @@ def heading_html(audit: Audit, view: FacesView) -> str:
         question = f"How alike are the faces drawn for \u201c{view.subjects[0]}\u201d?"
     return (
         f'<p class="lk-term">Average faces</p><h2 class="lk-question">{escape(question)}</h2>'
-        f'<p class="lk-labour">{reading_html(audit, view)}</p>{missing_html(audit, view)}'
+        f'<p class="lk-labour">{reading_html(audit, view)}</p>{missing_html(audit, view)}{unknown_html(view)}'
     )
 
 
@@ -135,13 +135,28 @@ def grid_html(audit: Audit, view: FacesView) -> str:
 
 
 def _which(audit: Audit, view: FacesView) -> str:
-    """Which rows these are, where they are not simply what was asked for."""
-    every = len(data.subjects_all(audit))
+    """Which rows these are and why, and the links to the other choices."""
+    why = ", by their mean homogeneity over these systems" if len(view.systems) > 1 else ", by homogeneity"
+    said = state.which(audit, view)
+    few = len(data.subjects_all(audit)) > data.FIRST
+    ways = [(f"Show all {len(data.subjects_all(audit)):,}", replace(view, subjects=(), rule=False, page=1))]
     half = data.FIRST // 2
-    if view.subjects == data.first_subjects(audit, view.systems) and every > data.FIRST:
-        said = f"Of {every:,} professions, the {half} whose faces are most alike and the {half} least alike."
-        return f'<p class="lk-reading">{said}</p>'
-    return ""
+    alike = replace(view, subjects=data.first_subjects(audit, view.systems), rule=True, page=1)
+    ways = ways if view.subjects and (few or not view.rule) else []
+    ways += [(f"Show the {half} most and the {half} least alike", alike)] if few and not view.rule else []
+    links = "".join(f' <a class="lk-view" href="?{escape(state.to_address(to))}">{words}</a>' for words, to in ways)
+    return f'<p class="lk-reading lk-faces-which">{escape(said)}{why if view.rule and few else ""}.{links}</p>'
+
+
+def unknown_html(view: FacesView) -> str:
+    """A sentence on what an address named in vain; "" where all is there."""
+    if not view.unknown:
+        return ""
+    names = [name if len(name) <= 60 else f"{name[:59]}…" for name in view.unknown[:3]]
+    said = ", ".join(f"\u201c{escape(name)}\u201d" for name in names)
+    more = f" and {len(view.unknown) - 3:,} more" if len(view.unknown) > 3 else ""
+    where = f"which the audit {escape(view.audit)} does not have"
+    return f'<p class="lk-reading" role="status">The address named {said}{more}, {where}.</p>'
 
 
 def _row(audit: Audit, view: FacesView, subject: str, place: int, pair: Sequence[Cell | None]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 from backend.store import Audit
 from explorers import _faces as data
 from explorers._faces import Average, Cell, has_faces, splits_of, subjects_of, systems_of
-from explorers._shared import Params, address, first, labour_force
+from explorers._shared import Params, address, count, first, labour_force
 
 SLUG = "faces"
 MOST_SYSTEMS = 6
@@ -21,14 +21,17 @@ ROWS = 30
 PAGE = 48
 """Images on a page of those behind an average."""
 LONGEST = 500
+CLOSED = "-"
+"""Stands in an address for no average whose images are shown, where one would open by itself."""
 
 
 @dataclass(frozen=True)
 class FacesView:
     """Everything the tab shows, and all that its address holds.
 
-    No `subjects` are all. `split` is (embedding, k) of the regions, or ("", 0). `cell` is the average whose images are
-    shown; `a` and `b` are compared: None is the pair that `pair_of` chooses. `found` and `missed` are pages of images.
+    No `subjects` are all; with `rule` they are the first view's, whatever the systems and the order. `split` is
+    (embedding, k) of the regions, or ("", 0). `cell` is the average whose images are shown; `a` and `b` are compared:
+    None is the pair that `pair_of` chooses. `found` and `missed` are pages of images.
     """
 
     audit: str
@@ -44,6 +47,16 @@ class FacesView:
     b: Cell | None = None
     mode: str = "wipe"
     at: int = 50
+    rule: bool = False
+    closed: bool = False
+    """Whether the regions of a split, which open by themselves, were closed."""
+    unknown: tuple[str, ...] = field(default=(), compare=False)
+    """What the address named and the audit does not have."""
+
+    @property
+    def controls(self) -> tuple[object, ...]:
+        """What the tab's boxes say."""
+        return self.audit, self.systems, self.subjects, self.rule, self.sort, self.split
 
 
 def average_of(audit: Audit, view: FacesView, cell: Cell) -> Average | None:
@@ -69,6 +82,17 @@ def on_page(audit: Audit, view: FacesView) -> tuple[str, ...]:
     """The rows of the grid on this page."""
     page = min(view.page, pages(audit, view))
     return chosen(audit, view)[(page - 1) * ROWS : page * ROWS]
+
+
+def which(audit: Audit, view: FacesView) -> str:
+    """Which rows the grid has and why, as plain text without a full stop."""
+    every, rows = len(data.subjects_all(audit)), len(chosen(audit, view))
+    half = data.FIRST // 2
+    if view.rule and rows < every:
+        return f"{rows:,} of {count(every, 'profession')}: the {half} most and the {half} least alike"
+    if view.rule or not view.subjects:
+        return f"All {count(rows, 'profession')}" if rows == every else f"{rows:,} of {count(every, 'profession')}"
+    return f"{count(rows, 'row')} that {'was' if rows == 1 else 'were'} chosen; there are {count(every, 'profession')}"
 
 
 def shown(audit: Audit, view: FacesView) -> tuple[Average, ...]:
@@ -103,7 +127,8 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> FacesView:
         return FacesView(audit.name)
     systems = _known(params, "s", systems_of(audit))[:MOST_SYSTEMS] or tuple(systems_of(audit)[:MOST_SYSTEMS])
     subjects = _known(params, "p", subjects_of(audit))
-    if not subjects and params.get("p", [None])[0] != "":
+    rule = not subjects and params.get("p", [None])[0] != ""
+    if rule:
         subjects = data.first_subjects(audit, systems)
     sort, split = first(params, "sort", "alike"), first(params, "split")
     view = FacesView(
@@ -115,6 +140,9 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> FacesView:
         _number(params, "n"),
         mode="blend" if first(params, "mode") == "blend" else "wipe",
         at=min(100, _number(params, "at", 50)),
+        rule=rule,
+        closed=params.get("c") == [CLOSED],
+        unknown=_unknown(audit, params, named is None),
     )
     cells = {
         name: _cell(audit, view, params.get(letter, [])) for name, letter in (("cell", "c"), ("a", "a"), ("b", "b"))
@@ -125,6 +153,14 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> FacesView:
 def _known(params: Params, name: str, have: Sequence[str]) -> tuple[str, ...]:
     asked = set(params.get(name, [])[:LONGEST])
     return tuple(value for value in have if value in asked)
+
+
+def _unknown(audit: Audit, params: Params, other: bool) -> tuple[str, ...]:
+    """The audit, systems and subjects that an address names and that are not there, in its order."""
+    asked = [value for name in ("s", "p") for value in params.get(name, [])[:LONGEST]]
+    have = {*systems_of(audit), *subjects_of(audit), ""}
+    missing = [value for value in dict.fromkeys(asked) if value not in have]
+    return tuple([first(params, "audit")] * (other and bool(first(params, "audit"))) + missing)
 
 
 def _number(params: Params, name: str, default: int = 1) -> int:
@@ -148,7 +184,7 @@ def base_of(view: FacesView) -> str:
         SLUG,
         audit=view.audit,
         s=list(view.systems),
-        p=list(view.subjects) or [""],  # an empty one: all
+        p=[] if view.rule else list(view.subjects) or [""],  # an empty one: all; none: the rule
         sort=view.sort if view.sort != "alike" else "",
         split=f"{view.split[0]}:{view.split[1]}" if view.split[0] else "",
         n=view.page if view.page > 1 else "",  # Gradio reads "page" itself
@@ -159,11 +195,14 @@ def rest_of(view: FacesView) -> str:
     """The part of an address that a link in the grid changes; the page's script puts `base_of` before it."""
 
     def parts(cell: Cell | None) -> list[object]:
-        return [] if cell is None else [cell.system, cell.subject, *([cell.region] if cell.region >= 0 else [])]
+        if cell is None:
+            return []
+        return [cell.system, cell.subject, *([cell.region] if cell.region >= 0 else [])]
 
     return urlencode(
         {
-            **{name: parts(cell) for name, cell in (("a", view.a), ("b", view.b), ("c", view.cell))},
+            **{name: parts(cell) for name, cell in (("a", view.a), ("b", view.b))},
+            "c": parts(view.cell) or ([CLOSED] if view.closed and view.split[0] else []),
             **{name: [page] for name, page in (("f", view.found), ("m", view.missed)) if page > 1},
         },
         doseq=True,

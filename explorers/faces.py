@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs
 
 import gradio as gr
 
@@ -16,7 +15,7 @@ from explorers import _faces_members as members
 from explorers import _faces_sheet, _faces_view
 from explorers._charts import finish, plot_options, png_html, unbroken
 from explorers._faces_view import MOST_SYSTEMS, FacesView, to_address
-from explorers._shared import Params, View, escape, first
+from explorers._shared import Params, View, escape, first, params_of
 
 SLUG = _faces_view.SLUG
 TITLE = "Average faces"
@@ -32,6 +31,8 @@ DRAWER = (
 """On a narrow screen, what opens and closes the controls (assets/faces.js)."""
 JUMP = '<p class="lk-faces-jump"><button type="button" class="lk-button">Compare A and B</button></p>'
 """Where the comparison lies below the grid, what leads to it while the grid is on the screen."""
+ASK = "(...values) => [...values.slice(0, 5), window.likenessFaces ? window.likenessFaces.ask() : '']"
+"""What the boxes hold and the address; an empty one where nobody touched a box."""
 NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 HOW = """
 In every image the largest face is found, turned and scaled so that its eyes and mouth lie where those of the others
@@ -91,17 +92,26 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         return _updates(stores[view.audit], view)
 
     def changed(*values: Any) -> list[Any]:
-        view = _faces_view.from_params(stores, _params(values))
-        return [*show(view), to_address(view)]
+        kept = params_of(str(values[-1] or ""))
+        before = _faces_view.from_params(stores, kept)
+        view = _faces_view.from_params(stores, _params(values, kept, before))
+        held = _held(values, view)
+        if first(kept, "tab") != SLUG or (view.controls == before.controls and all(held)):
+            return [gr.skip()] * (len(outputs) + 1)
+        updates = show(view)
+        if view.audit == before.audit:  # what a box holds already is not sent back: it may have changed since
+            updates[: len(held)] = [gr.skip() if same else sent for same, sent in zip(held, updates, strict=False)]
+        return [*updates, to_address(view)]
 
     def open_view(params: Params) -> list[Any]:
         return show(_faces_view.from_params(stores, params))
 
     quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in inputs:
-        script = "(...values) => [...values.slice(0, 5), location.search]"
-        after = [*outputs, address_bar]
-        box.input(changed, [*inputs, address_bar], after, js=script, trigger_mode="always_last", **quiet)
+        # A box of several sends no "input" when it is emptied, and one when it is only left; "change" comes of the
+        # server's own updates, too: `ask` tells these apart, and `changed` leaves a view alone that stays the same.
+        listen = box.change if box.multiselect else box.input
+        listen(changed, [*inputs, address_bar], [*outputs, address_bar], js=ASK, trigger_mode="always_last", **quiet)
     return View(outputs, open_view)
 
 
@@ -119,22 +129,37 @@ def _controls(stores: Mapping[str, Audit]) -> list[Any]:
     return [audit, systems, subjects, sort, split]
 
 
-def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
+def _params(values: tuple[Any, ...], kept: Params, before: FacesView) -> dict[str, list[str]]:
     """What the components hold and the rest of the address, read like an address: both come from a browser."""
-    audit, systems, subjects, sort, split, query = values
-    kept = parse_qs(str(query).lstrip("?")[:20_000], max_num_fields=500) if query else {}
+    audit, systems, subjects, sort, split, _ = values
     if first(kept, "audit", str(audit)) != str(audit):
         return {"audit": [str(audit)]}
-    lists = {"s": systems, "p": subjects}
-    lists = {name: [str(v) for v in value] if isinstance(value, list) else [] for name, value in lists.items()}
-    return {
+    params = {
         **{name: kept[name] for name in ("a", "b", "c", "mode", "at") if name in kept},
         "audit": [str(audit)],
-        "s": lists["s"],
-        "p": lists["p"] or [""],
+        "s": _list(systems),
+        "p": _list(subjects) or [""],
         "sort": [str(sort)],
         "split": [str(split)],
     }
+    if before.rule and set(params["p"]) == set(before.subjects):
+        del params["p"]
+    if params.get("c") == [_faces_view.CLOSED] and str(split) != first(kept, "split"):
+        del params["c"]  # another split opens anew
+    return params
+
+
+def _list(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _held(values: tuple[Any, ...], view: FacesView) -> list[bool]:
+    """Which components hold what the view says already, in their order."""
+    audit, systems, subjects, sort, split, _ = values
+    parted = ":".join(map(str, view.split)) if view.split[0] else ""
+    lists = ((systems, view.systems), (subjects, view.subjects))
+    same = [sorted(_list(box)) == sorted(own) for box, own in lists]
+    return [audit == view.audit, *same, sort == view.sort, (split or "") == parted]
 
 
 def _updates(audit: Audit, view: FacesView) -> list[Any]:

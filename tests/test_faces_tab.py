@@ -100,9 +100,69 @@ def test_the_first_view_holds_the_most_and_the_least_alike():
     view = view_of(audit)
     assert view.systems == ("S0", "S1")
     assert _faces_view.chosen(audit, view) == ("p11", "p10", "p09", "p08", "p03", "p02", "p01", "p00")
-    assert "Of 12 professions, the 4 whose faces are most alike and the 4 least alike" in _faces_html.grid_html(
-        audit, view
-    )
+    said = "8 of 12 professions: the 4 most and the 4 least alike, by their mean homogeneity over these systems."
+    assert said in _faces_html.grid_html(audit, view)
+
+
+def test_the_first_views_rule_outlives_other_controls_and_the_rows_are_always_explained():
+    audit = many()
+    for query in ("sort=name", "s=S0", "sort=unlike&s=S1"):
+        view = view_of(audit, query)
+        assert view.rule
+        assert len(_faces_view.chosen(audit, view)) == 8
+        assert "p=" not in to_address(view)
+        assert "8 of 12 professions: the 4 most and the 4 least alike, by" in _faces_html.grid_html(audit, view)
+    assert "All 12 professions." in _faces_html.grid_html(audit, view_of(audit, "p="))
+    html = _faces_html.grid_html(audit, view_of(audit, "p=p01&p=p02"))
+    assert "2 rows that were chosen; there are 12 professions." in html
+    assert "Show all 12</a>" in html
+    assert "Show the 4 most and the 4 least alike</a>" in html
+
+
+def test_what_an_address_names_in_vain_is_said_escaped_and_bounded(audit):
+    assert _faces_html.unknown_html(view_of(audit, "p=nurse&s=Alpha")) == ""
+    html = _faces_html.heading_html(audit, view_of(audit, "p=nurse&p=<i>&s=" + "x" * 500))
+    assert "&lt;i&gt;" in html
+    assert "<i>" not in html
+    assert "which the audit faced does not have" in html
+    assert "x" * 60 not in html
+    assert "and 397 more" in _faces_html.unknown_html(view_of(audit, "&".join(f"s=x{i}" for i in range(400))))
+
+
+def changed_by(audit, query, **boxes):
+    """What the tab answers where the boxes hold a view's values but for some."""
+    view = view_of(audit, query)
+    split = ":".join(map(str, view.split)) if view.split[0] else ""
+    held = {"audit": audit.name, "s": list(view.systems), "p": list(view.subjects), "sort": view.sort, "split": split}
+    values = (*(held | boxes).values(), query)
+    kept = parse_qs(query, keep_blank_values=True)
+    after = from_params({audit.name: audit}, faces._params(values, kept, view))
+    return view, after, faces._held(values, after)
+
+
+def test_boxes_that_hold_the_view_already_change_nothing(audit):
+    for query in ("tab=faces", "tab=faces&p=", "tab=faces&p=nurse&s=Alpha&sort=name&split=toy:4&c=-"):
+        before, after, held = changed_by(audit, query)
+        assert after.controls == before.controls
+        assert all(held)
+
+
+def test_emptied_boxes_mean_all(audit):
+    before, after, held = changed_by(audit, "tab=faces&s=Alpha", s=[])
+    assert after.systems == ("Alpha", BETA)
+    assert held == [True, False, True, True, True]  # the box of systems is filled
+    before, after, held = changed_by(audit, "tab=faces", p=[])
+    assert (before.rule, after.rule, after.subjects) == (True, False, ())
+    assert all(held)
+
+
+def test_another_order_keeps_the_rule_and_another_split_opens_anew(audit):
+    _, after, _ = changed_by(audit, "tab=faces", sort="name")
+    assert after.rule
+    _, after, _ = changed_by(audit, "tab=faces&split=toy:4&c=-", sort="name")
+    assert after.closed
+    _, after, _ = changed_by(audit, "tab=faces&c=-", split="toy:4")
+    assert not after.closed
 
 
 @pytest.mark.parametrize(
