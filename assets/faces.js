@@ -93,6 +93,30 @@
   for (const name of ["pointerdown", "keydown", "click"]) document.addEventListener(name, touch, true);
   window.addEventListener("popstate", () => { touched = false; });
 
+  // ---- Escape closes what lies behind an average, unless it closes something else ----
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || document.querySelector("dialog[open]") || event.target.closest("input, [role=listbox]")) return;
+    const close = document.querySelector(".lk-faces-close");
+    if (!close || !close.checkVisibility()) return;
+    event.preventDefault();
+    close.click();
+  });
+
+  // ---- the way to the comparison goes while the comparison is on the screen ----
+  const near = new IntersectionObserver((found) => {
+    document.body.classList.toggle("lk-compare-seen", found[found.length - 1].isIntersecting);
+  }, { threshold: 0.2 });
+  let observed = null;
+  const observe = (root) => {
+    if (!root || root === observed) return;
+    near.disconnect();
+    near.observe(observed = root);
+  };
+
+  // ---- an address that names an average opens at its images ----
+  let arrived = query().get("tab") === "faces" && (query().get("c") || "-") !== "-";
+  for (const name of ["wheel", "pointerdown", "keydown"]) document.addEventListener(name, () => { arrived = false; }, true);
+
   // ---- after a click the view is drawn anew: focus stays where it was, or goes to what was asked for ----
   let key = "", goal = "", asked = 0;
   document.addEventListener("click", (event) => {
@@ -117,7 +141,13 @@
       const look = () => {
         complete(element);
         for (const root of element.querySelectorAll(".lk-compare")) paint(root);
+        observe(element.querySelector(".lk-compare"));
         const grid = element.querySelector(".lk-faces-grid");
+        const opened = arrived && element.querySelector("#lk-faces-members");
+        if (opened) {
+          arrived = false;
+          setTimeout(() => opened.isConnected && opened.scrollIntoView({ block: "start" }), 300);
+        }
         const back = Date.now() - asked < 10000 && key ? element.querySelector(`a[data-key="${CSS.escape(key)}"]`) : null;
         if (grid) {
           const own = back && grid.contains(back) ? back.closest(".lk-face").querySelector("a") : rows(grid)[0]?.[0];

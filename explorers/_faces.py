@@ -162,6 +162,12 @@ def subjects_all(audit: Audit) -> tuple[str, ...]:
     return tuple(name for name in subjects_of(audit) if name in professions_of(audit))
 
 
+def women_in(subject: str) -> str:
+    """The share of women in a profession's labour force in words; "" where it is not counted."""
+    women = float(labour_force()["pct_women"].get(subject, np.nan))
+    return "" if np.isnan(women) else f"{women:.0f} % women in the US labour force"
+
+
 def apart(one: Average, other: Average) -> bool:
     """Whether the intervals of two averages do not overlap."""
     return one.low > other.high or other.low > one.high

@@ -19,11 +19,9 @@ def chart_figure(audit: Audit, view: FacesView) -> go.Figure:
     """The homogeneity of each average of this page that has faces enough, with its 95 % interval."""
     subjects, drawn = state.on_page(audit, view), go.Figure()
     have, colours = data.averages(audit), data.systems_of(audit)
-    ends = [0.0]
     for place, system in enumerate(view.systems):
         found = [(row, have.get(Cell(system, subject))) for row, subject in enumerate(subjects)]
         own = [(row, one) for row, one in found if one is not None and one.enough]
-        ends += [one.high for _, one in own]
         offset = 0.5 * (place - (len(view.systems) - 1) / 2) / max(len(view.systems), 1)
         index = colours.index(system) % 8
         drawn.add_scatter(
@@ -37,8 +35,7 @@ def chart_figure(audit: Audit, view: FacesView) -> go.Figure:
             hovertemplate="%{x:.2f} (95 % interval %{customdata[0]:.2f} to %{customdata[1]:.2f})<br>"
             "%{customdata[2]:,} faces in %{customdata[3]:,} images<extra>%{fullData.name}</extra>",
         )
-    top = min(1.0, max(ends) * 1.05) or 1.0
-    axis_style(drawn, [escape(name) for name in subjects], "homogeneity, 0 to 1", [0, top], "")
+    axis_style(drawn, [escape(name) for name in subjects], "homogeneity, 0 to 1", [0, 1], "")
     return drawn
 
 
@@ -63,7 +60,8 @@ def legend_html(audit: Audit, view: FacesView) -> str:
         if name in view.systems
     )
     return (
-        f"<h3>{QUESTION}</h3><p class='lk-reading'>A mark is one average of the grid, its line the 95 % interval "
+        f"<h3>{QUESTION}</h3><p class='lk-reading'>{escape(state.which(audit, view))}. "
+        f"A mark is one average of the grid, its line the 95 % interval "
         f"(bootstrap over faces). Where two lines overlap, the two may be equally alike. Averages of fewer than "
         f'{FEWEST} faces have no mark.</p><ul class="lk-legend">{items}</ul>'
     )

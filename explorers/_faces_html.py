@@ -1,4 +1,4 @@
-"""Average faces as HTML: the question and its answer, the grid, and two averages over each other."""
+"""Average faces as HTML: the question and its answer, and the grid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorers import _faces_view as state
 from explorers._charts import SYSTEM_COLOURS, SYSTEM_GLYPHS
 from explorers._faces import FEWEST, Average, Cell
 from explorers._faces_view import FacesView, average_of, rest_of
-from explorers._shared import address, count, escape, labour_force
+from explorers._shared import address, count, escape
 
 SIDE = 256
 MANY = 0.25
@@ -123,11 +123,11 @@ def grid_html(audit: Audit, view: FacesView) -> str:
     )
     pair = state.pair_of(audit, view)
     rows = [_row(audit, view, subject, place, pair) for place, subject in enumerate(state.on_page(audit, view))]
-    total = len(state.chosen(audit, view))
+    size = f"{count(len(state.chosen(audit, view)), 'row')}, {count(len(view.systems), 'system')}"
     which = _which(audit, view)
     return (
-        f'{which}<div class="lk-scroll lk-faces-scroll"><div class="lk-faces-grid" role="table" style="--systems:'
-        f'{len(view.systems)}" aria-label="Average faces: {count(total, "row")}, {count(len(view.systems), "system")}">'
+        f'{which}{_split(audit, view)}<div class="lk-scroll lk-faces-scroll"><div class="lk-faces-grid" role="table" '
+        f'style="--systems:{len(view.systems)}" aria-label="Average faces: {size}">'
         f'<div role="row" class="lk-face-row lk-face-heads"><div role="columnheader" class="lk-face-corner">'
         f"Profession</div>{heads}</div>{''.join(rows)}</div></div><p class='lk-reading'>{CAPTION}</p>"
         f"{_pager(audit, view)}"
@@ -148,6 +148,20 @@ def _which(audit: Audit, view: FacesView) -> str:
     return f'<p class="lk-reading lk-faces-which">{escape(said)}{why if view.rule and few else ""}.{links}</p>'
 
 
+def _split(audit: Audit, view: FacesView) -> str:
+    """Where a split is seen: which average's regions are open, and how to open another's."""
+    if not view.split[0]:
+        return ""
+    said = f"Split into {view.split[1]:,} regions of {escape(view.split[0])}. Click an average to see its regions."
+    cell = state.opened(audit, view)
+    if cell is None:
+        return f'<p class="lk-labour">{said}</p>'
+    to = rest_of(replace(view, cell=cell, found=1, missed=1))
+    words = f"Those of \u201c{escape(cell.subject)}\u201d by {escape(cell.system)}"
+    link = link_html(to, words, 'class="lk-view" data-key="split" data-goto="lk-faces-members"')
+    return f'<p class="lk-labour">{said} {link} are open below.</p>'
+
+
 def unknown_html(view: FacesView) -> str:
     """A sentence on what an address named in vain; "" where all is there."""
     if not view.unknown:
@@ -160,8 +174,8 @@ def unknown_html(view: FacesView) -> str:
 
 
 def _row(audit: Audit, view: FacesView, subject: str, place: int, pair: Sequence[Cell | None]) -> str:
-    women = labour_force()["pct_women"].get(subject, float("nan"))
-    labour = f"<small>{women:.0f} % women in the US labour force</small>" if women == women else ""
+    women = data.women_in(subject)
+    labour = f"<small>{women}</small>" if women else ""
     cells = "".join(
         _cell(audit, view, Cell(system, subject), f"{place}-{i}", pair) for i, system in enumerate(view.systems)
     )
@@ -227,62 +241,6 @@ def _pager(audit: Audit, view: FacesView) -> str:
         if 1 <= to <= last
     )
     return f'<p class="lk-actions">{links} Page {page} of {last}</p>'
-
-
-def compare_html(audit: Audit, view: FacesView) -> str:
-    """Two averages over each other with a slider between them, and what is known of both."""
-    pair = state.pair_of(audit, view)
-    ones = [average_of(audit, view, cell) for cell in pair if cell]
-    shown = [one for one in ones if one is not None and one.n]
-    if len(shown) < 2:
-        said = "<h3>Compare two averages</h3><p>Choose A and B under two averages.</p>"
-        return f'<section class="lk-compare">{said}</section>'
-    a, b = shown
-    modes = "".join(
-        f'<button type="button" class="lk-button" data-mode="{mode}" aria-pressed="{str(view.mode == mode).lower()}">'
-        f"{words}</button> "
-        for mode, words in (("wipe", "Wipe"), ("blend", "Blend"))
-    )
-    swap = link_html(rest_of(replace(view, a=b.cell, b=a.cell)), "Swap", 'class="lk-view lk-button" data-key="swap"')
-    return (
-        f'<section class="lk-compare" id="lk-faces-compare" aria-label="Compare two averages" data-mode="{view.mode}" '
-        f'style="--at:{view.at}"><div><div class="lk-compare-bar"><h3>Compare two averages</h3><span role="group" '
-        f'aria-label="How two averages are compared">{modes}</span>{swap}</div>'
-        f'<div class="lk-compare-ends" aria-hidden="true"><b class="lk-letter">A</b><b class="lk-letter">B</b></div>'
-        f'<div class="lk-compare-frame">{picture_html(audit, view, b)}<div class="lk-compare-over">'
-        f'{picture_html(audit, view, a)}</div><i class="lk-compare-line" aria-hidden="true"></i></div>'
-        f'<input type="range" class="lk-compare-range" min="0" max="100" step="1" value="{view.at}" '
-        f'aria-label="How much of A shows over B"></div><div><p class="lk-compare-said lk-reading" aria-hidden="true">'
-        f'</p><div class="lk-compare-pair">{_side(audit, view, "A", a)}{_side(audit, view, "B", b)}</div>'
-        f'<p class="lk-labour">{verdict(a, b)}</p></div></section>'
-    )
-
-
-def _side(audit: Audit, view: FacesView, letter: str, one: Average) -> str:
-    region = f", region {one.cell.region}" if one.cell.region >= 0 else ""
-    to = link_html(
-        rest_of(replace(view, cell=one.cell, found=1, missed=1)),
-        "Its images",
-        f'class="lk-view" data-key="side{letter}" data-goto="lk-faces-members"',
-    )
-    alike = f"homogeneity {alike_words(one)}" if one.enough else alike_words(one)
-    system = system_html(audit, one.cell.system)
-    return (
-        f'<div><b class="lk-letter">{letter}</b> <b>{escape(one.cell.subject)}</b><br>{system}'
-        f"{region}<br>{found_words(one)}<br>{alike}<br>{to}</div>"
-    )
-
-
-def verdict(a: Average, b: Average) -> str:
-    """Which of two is more alike, in words, as far as their intervals tell."""
-    if a.cell == b.cell:
-        return "A and B are the same average."
-    if not (a.enough and b.enough):
-        return f"With fewer than {FEWEST} faces on a side, which is more alike cannot be said."
-    if not data.apart(a, b):
-        return "The 95 % intervals overlap: the faces of A and B may be equally alike."
-    more, less = ("A", "B") if a.homogeneity > b.homogeneity else ("B", "A")
-    return f"The faces of {more} are more alike than those of {less}: the 95 % intervals do not overlap."
 
 
 def without_html(audit: Audit) -> str:

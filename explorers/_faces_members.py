@@ -22,7 +22,7 @@ HINT = '<p class="lk-reading">Click an average to see the images behind it.</p>'
 
 def panel_html(audit: Audit, view: FacesView) -> str:
     """The chosen average large, its facts, its regions where the view splits, and its images."""
-    cell = view.cell or (state.pair_of(audit, view)[1] if view.split[0] else None)
+    cell = state.opened(audit, view)
     one = average_of(audit, view, cell) if cell else None
     if one is None:
         return HINT
@@ -53,16 +53,25 @@ def _facts(audit: Audit, view: FacesView, one: Average) -> str:
         lines.append(f"Homogeneity {one.homogeneity:.2f} (95 % interval {one.low:.2f} to {one.high:.2f}).")
         if not np.isnan([one.ratio, one.ratio_low, one.ratio_high]).any():
             lines.append(
-                f"The average keeps {one.ratio:.2f} ({one.ratio_low:.2f} to {one.ratio_high:.2f}) of its faces’ mean "
-                "sharpness. This falls with the number of faces; homogeneity does not."
+                f"Another number, for the blur itself: the average keeps {one.ratio:.2f} ({one.ratio_low:.2f} to "
+                f"{one.ratio_high:.2f}) of its faces’ mean sharpness. It falls with the number of faces, homogeneity "
+                "does not; the two may come out nearly the same."
             )
     elif one.n:
         lines.append(f"Few faces: with fewer than {FEWEST}, or with none alike, no homogeneity is given.")
     more = address("browse", audit=audit.name, s=[one.cell.system], p=[one.cell.subject], a=["-"])
     lines.append(f'<a class="lk-view" href="?{escape(more)}">All its images in Browse</a>')
-    close = link_html(rest_of(replace(view, cell=None)), "Close", 'class="lk-view lk-button" data-key="close"')
+    back = f'class="lk-view lk-button lk-faces-close" data-key="{_place(audit, view, one.cell)}"'
+    close = link_html(rest_of(replace(view, cell=None, closed=bool(view.split[0]))), "Close (Esc)", back)
     said = "".join(f"<li>{line}</li>" for line in lines)
-    return f"<div><ul>{said}</ul>{'' if view.split[0] else f'<p>{close}</p>'}</div>"
+    return f"<div><ul>{said}</ul><p>{close}</p></div>"
+
+
+def _place(audit: Audit, view: FacesView, cell: Cell) -> str:
+    """The key of the average in the grid that a cell belongs to: focus returns there."""
+    rows = state.on_page(audit, view)
+    known = cell.subject in rows and cell.system in view.systems
+    return f"c{rows.index(cell.subject)}-{view.systems.index(cell.system)}" if known else "close"
 
 
 def regions_html(audit: Audit, view: FacesView, one: Average) -> str:

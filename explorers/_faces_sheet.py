@@ -21,7 +21,7 @@ from explorers._faces_html import FOREVER, alike_words, found_words, version
 from explorers._faces_view import FacesView, average_of
 from explorers._shared import Params, Served, first
 
-FACE, GAP, NAMES, HEAD, FOOT, WORDS = 160, 12, 200, 120, 64, 40
+FACE, GAP, NAMES, HEAD, FOOT, WORDS = 160, 12, 200, 158, 64, 40
 """Pixels: an average, between two, the column of names, above and below the grid, under each average."""
 INK, QUIET, GROUND, EMPTY = "#222222", "#595959", "#ffffff", "#eeeeee"
 SPELT = str.maketrans({"–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "...", "ß": "ss", "ø": "o"})
@@ -119,6 +119,9 @@ def sheet(audit: Audit, view: FacesView) -> bytes:
         top = HEAD + row * (FACE + WORDS + GAP)
         for line, text in enumerate(lines_of(subject, 18, NAMES - 2 * GAP, 5)):
             draw.text((GAP, top + 22 * line), text, INK, font(18))
+        women = data.women_in(subject)
+        for line, text in enumerate(lines_of(women, 12, NAMES - 2 * GAP, 2)):
+            draw.text((GAP, top + 118 + 16 * line), text, QUIET, font(12))
         for column, system in enumerate(view.systems):
             left = NAMES + column * (FACE + GAP)
             _face(page, draw, audit, view, Cell(system, subject), (left, top))
@@ -131,13 +134,22 @@ def sheet(audit: Audit, view: FacesView) -> bytes:
 def _above(draw: ImageDraw.ImageDraw, audit: Audit, view: FacesView, width: int) -> None:
     draw.text((GAP, 14), "Average faces by profession and system", INK, font(24))
     said = "Under each: images that gave a face, and homogeneity (0 unlike, 1 alike) with its 95 % interval"
-    draw.text((GAP, 46), lines_of(said, 13, width - 2 * GAP, 1)[0], QUIET, font(13))
+    note = _first_sentence(audit)
+    for line, text in enumerate([state.which(audit, view), said, *([note] if note else [])]):
+        draw.text((GAP, 46 + 19 * line), lines_of(text, 13, width - 2 * GAP, 1)[0], QUIET, font(13))
     have = data.systems_of(audit)
     for column, system in enumerate(view.systems):
         left = NAMES + column * (FACE + GAP)
-        draw.rectangle((left, 74, left + 10, 84), SYSTEM_COLOURS[have.index(system) % 8])
+        draw.rectangle((left, HEAD - 46, left + 10, HEAD - 36), SYSTEM_COLOURS[have.index(system) % 8])
         for line, text in enumerate(lines_of(system, 15, FACE - 18, 2)):
-            draw.text((left + 16, 70 + 19 * line), text, INK, font(15))
+            draw.text((left + 16, HEAD - 50 + 19 * line), text, INK, font(15))
+
+
+def _first_sentence(audit: Audit) -> str:
+    """The first sentence of the newest note of an audit: what its systems are; "" without a note."""
+    notes = [str(source["note"]) for source in audit.manifest.get("sources", []) if source.get("note")]
+    text = " ".join(notes[-1][:2000].split()).partition(". ")[0].strip() if notes else ""
+    return text and f"{text.removesuffix('.')}."
 
 
 def _face(

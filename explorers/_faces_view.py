@@ -115,6 +115,11 @@ def pair_of(audit: Audit, view: FacesView) -> tuple[Cell | None, Cell | None]:
     return view.a or pair[0], view.b or pair[1]
 
 
+def opened(audit: Audit, view: FacesView) -> Cell | None:
+    """The average whose images are shown; with a split one opens by itself until it is closed."""
+    return view.cell or (pair_of(audit, view)[1] if view.split[0] and not view.closed else None)
+
+
 def _alike(one: Average) -> float:
     return 0.0 if np.isnan(one.homogeneity) else one.homogeneity
 
@@ -226,7 +231,10 @@ def members(audit: Audit, view: FacesView, cell: Cell) -> tuple[np.ndarray, np.n
 
 
 def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
-    """The averages of a view as a table for download: all pages, and with a split those of regions below the whole."""
+    """The averages of a view as a table for download: all pages, and with a split those of regions below the whole.
+
+    An average of all regions has no region; one of fewer than FEWEST faces no homogeneity and no ratio, as on screen.
+    """
     view = from_params(stores, params)
     if not view.systems:
         return pd.DataFrame({"audit": [view.audit], "problem": ["no average faces"]})
@@ -239,7 +247,12 @@ def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
     place = {name: at for at, name in enumerate(chosen(audit, view))}
     frame = frame[frame["system"].isin(view.systems) & frame["subject"].isin(place)]
     frame = frame.assign(order=frame["subject"].map(place)).sort_values(["order", "system", "region"], kind="stable")
+    measured = [name for name in frame.columns if name.startswith(("homogeneity", "ratio"))]
+    frame.loc[frame["n"] < data.FEWEST, measured] = np.nan
+    floats = frame.select_dtypes("floating").columns
+    frame[floats] = frame[floats].round(4)
+    frame["region"] = frame["region"].astype("Int64").mask(frame["region"] < 0)
     frame.insert(frame.columns.get_loc("n"), "without_face", frame["total"] - frame["n"])
     names = {name: f"{name}_bootstrap95" for name in frame.columns if name.endswith(("_low", "_high"))}
     frame["labour_force_pct_women"] = frame["subject"].map(labour_force()["pct_women"])
-    return frame.drop(columns="order").rename(columns={"region": "region (-1: all)", **names})
+    return frame.drop(columns="order").rename(columns={"members": "mean_sharpness_of_members", **names})

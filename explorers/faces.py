@@ -10,6 +10,7 @@ import gradio as gr
 from backend.store import Audit
 from explorers import _faces as data
 from explorers import _faces_chart as chart
+from explorers import _faces_compare as compare
 from explorers import _faces_html as words
 from explorers import _faces_members as members
 from explorers import _faces_sheet, _faces_view
@@ -30,7 +31,7 @@ DRAWER = (
 )
 """On a narrow screen, what opens and closes the controls (assets/faces.js)."""
 JUMP = '<p class="lk-faces-jump"><button type="button" class="lk-button">Compare A and B</button></p>'
-"""Where the comparison lies below the grid, what leads to it while the grid is on the screen."""
+"""What leads to a comparison that was chosen and lies below the grid, while it is not on the screen."""
 ASK = "(...values) => [...values.slice(0, 5), window.likenessFaces ? window.likenessFaces.ask() : '']"
 """What the boxes hold and the address; an empty one where nobody touched a box."""
 NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
@@ -170,7 +171,8 @@ def _updates(audit: Audit, view: FacesView) -> list[Any]:
         return [view.audit, *hidden, text, gr.Column(visible=False), "", "", "", None, ""]
     splits = [("no split", "")] + [(f"{name}, {k} regions", f"{name}:{k}") for name, k in data.splits_of(audit)]
     figure = chart.chart_figure(audit, view)
-    source = f"average faces; audit {view.audit}; lines: 95 % bootstrap intervals over faces"
+    source = f"{_faces_view.which(audit, view)}; audit {view.audit}; lines: 95 % bootstrap intervals over faces"
+    jump = JUMP if view.a or view.b else ""
     base, many = escape(_faces_view.base_of(view)), " lk-faces-many" if len(view.systems) > BESIDE else ""
     filled = [
         view.audit,
@@ -180,8 +182,8 @@ def _updates(audit: Audit, view: FacesView) -> list[Any]:
         gr.Dropdown(splits, value=":".join(map(str, view.split)) if view.split[0] else "", visible=len(splits) > 1),
         words.heading_html(audit, view),
         gr.Column(visible=True),
-        f'<div class="lk-faces{many}" data-base="{base}"><div>{words.grid_html(audit, view)}{_files(view)}{JUMP}</div>'
-        f"{words.compare_html(audit, view)}</div>",
+        f'<div class="lk-faces{many}" data-base="{base}"><div>{words.grid_html(audit, view)}{_files(view)}'
+        f"{jump}</div>{compare.compare_html(audit, view)}</div>",
         f'<div class="lk-faces-panel" data-base="{base}">{members.panel_html(audit, view)}</div>',
         chart.legend_html(audit, view),
         finish(figure, chart.QUESTION, source),

@@ -16,7 +16,16 @@ from region_audits import make_region_audit
 from starlette.testclient import TestClient
 
 import app
-from explorers import _faces, _faces_chart, _faces_html, _faces_members, _faces_sheet, _faces_view, faces
+from explorers import (
+    _faces,
+    _faces_chart,
+    _faces_compare,
+    _faces_html,
+    _faces_members,
+    _faces_sheet,
+    _faces_view,
+    faces,
+)
 from explorers._faces import Average, Cell
 from explorers._faces_view import FacesView, from_params, to_address
 
@@ -194,7 +203,7 @@ def test_what_is_compared_first_is_the_subject_whose_systems_differ_most():
     alone = many(systems=1)
     assert _faces_view.pair_of(alone, view_of(alone, "p=")) == (Cell("S0", "p00"), Cell("S0", "p11"))
     one = Stub({("S", "a"): (9, 0.5)})
-    assert "Choose A and B" in _faces_html.compare_html(one, view_of(one))
+    assert "Choose A and B" in _faces_compare.compare_html(one, view_of(one))
 
 
 def average(n, value, low, high, name="S"):
@@ -212,7 +221,7 @@ def average(n, value, low, high, name="S"):
     ],
 )
 def test_a_verdict_goes_as_far_as_the_intervals(a, b, said):
-    assert said in _faces_html.verdict(a, b)
+    assert said in _faces_compare.verdict(a, b)
 
 
 def test_few_faces_look_like_few():
@@ -235,7 +244,7 @@ def test_an_audit_in_which_no_face_was_found_says_so():
     html = _faces_html.heading_html(audit, view)
     assert "No average here has 5 faces or more" in html
     assert "S 60 of 60. Where many are missed" in html
-    assert "Choose A and B" in _faces_html.compare_html(audit, view)
+    assert "Choose A and B" in _faces_compare.compare_html(audit, view)
     assert not _faces_chart.chart_figure(audit, view).data[0].x
 
 
@@ -343,7 +352,7 @@ def test_hostile_names_are_escaped(audit):
     stub = Stub({(HOSTILE, HOSTILE): (9, 0.5), (BETA, HOSTILE): (9, 0.9)})
     for one, view in ((stub, view_of(stub)), (audit, view_of(audit, f"split=toy:4&c={BETA}&c=nurse&p="))):
         html = _faces_html.heading_html(one, view) + _faces_html.grid_html(one, view)
-        html += _faces_html.compare_html(one, view) + _faces_chart.legend_html(one, view)
+        html += _faces_compare.compare_html(one, view) + _faces_chart.legend_html(one, view)
         html += _faces_members.panel_html(audit, view) if one is audit else ""
         assert "Beta &lt;b&gt;" in html
         for wrong in ("Beta <b>", "<script", "${", "{{"):
@@ -434,7 +443,7 @@ def test_the_csv_has_every_average(client):
     assert len(frame) == 6 + 2 * (4 + 2 + 4)  # nurses fall into two of the four regions
     assert (frame.total == frame.n + frame.without_face).all()
     assert "homogeneity_low_bootstrap95" in frame
-    assert (frame["region (-1: all)"] >= 0).sum() == 20
+    assert (frame["region"] >= 0).sum() == 20
     assert "no average faces" in client.get("/csv/faces?audit=small").text
 
 
