@@ -153,7 +153,12 @@
           const own = back && grid.contains(back) ? back.closest(".lk-face").querySelector("a") : rows(grid)[0]?.[0];
           if (own) stop(grid, own);
         }
-        if (back && !goal) { back.focus({ preventScroll: true }); key = ""; }
+        if (back && !goal) {
+          back.focus({ preventScroll: true });
+          const { top, bottom } = back.getBoundingClientRect();
+          if (bottom < 0 || top > innerHeight) back.scrollIntoView({ block: "center" });
+          key = "";
+        }
         const target = goal && Date.now() - asked < 10000 ? element.querySelector(`#${goal}`) : null;
         if (target) {
           target.focus({ preventScroll: true });

@@ -36,6 +36,7 @@ def chart_figure(audit: Audit, view: FacesView) -> go.Figure:
             "%{customdata[2]:,} faces in %{customdata[3]:,} images<extra>%{fullData.name}</extra>",
         )
     axis_style(drawn, [escape(name) for name in subjects], "homogeneity, 0 to 1", [0, 1], "")
+    drawn.update_layout(margin={"t": 44}, height=drawn.layout.height - 26)
     return drawn
 
 

@@ -117,11 +117,12 @@ def sheet(audit: Audit, view: FacesView) -> bytes:
     _above(draw, audit, view, width)
     for row, subject in enumerate(subjects):
         top = HEAD + row * (FACE + WORDS + GAP)
-        for line, text in enumerate(lines_of(subject, 18, NAMES - 2 * GAP, 5)):
+        names = lines_of(subject, 18, NAMES - 2 * GAP, 5)
+        for line, text in enumerate(names):
             draw.text((GAP, top + 22 * line), text, INK, font(18))
         women = data.women_in(subject)
         for line, text in enumerate(lines_of(women, 12, NAMES - 2 * GAP, 2)):
-            draw.text((GAP, top + 118 + 16 * line), text, QUIET, font(12))
+            draw.text((GAP, top + 22 * len(names) + 6 + 16 * line), text, QUIET, font(12))
         for column, system in enumerate(view.systems):
             left = NAMES + column * (FACE + GAP)
             _face(page, draw, audit, view, Cell(system, subject), (left, top))

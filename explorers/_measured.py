@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from backend.metrics.intervals import wilson
 from backend.records import count
 from backend.store import Audit
 from explorers import _regions_groups as groups
+from explorers import _representation_calibration as calibration
+from explorers._representation_view import professions_of
 from explorers._shared import address, escape, percent
 from explorers._texts import choices_of, text_keys, texts_of
 
@@ -19,14 +22,24 @@ MOST_ANSWERS = 6
 MOST_QUESTIONS = 4
 
 
+class InPhrase(NamedTuple):
+    """A phrase of an axis, the k regions of an embedding, and which rows lie in a region of the phrase (bool)."""
+
+    axis: str
+    phrase: str
+    embedding: str
+    k: int
+    inside: np.ndarray
+
+
 def measured_html(audit: Audit, rows: np.ndarray) -> str:
     """A sentence on the regions that the rows fell into, and the answers of models folded; "" without either."""
     return region_html(audit, rows) + answers_html(audit, rows) if len(rows) else ""
 
 
 @lru_cache(maxsize=32)
-def in_phrase(audit: Audit) -> tuple[str, str, np.ndarray] | None:
-    """A phrase, what its regions are called, and which rows lie in one of them; None where there are no regions."""
+def in_phrase(audit: Audit) -> InPhrase | None:
+    """The phrase that is counted, its regions, and which rows lie in one of them; None where there are no regions."""
     regions = groups.picked(audit, {})
     phrases = groups.phrases_of(regions) if regions is not None else []
     if not phrases:
@@ -34,7 +47,7 @@ def in_phrase(audit: Audit) -> tuple[str, str, np.ndarray] | None:
     axis, phrase = PHRASE if PHRASE in phrases else phrases[0]
     inside = groups.mask_of(regions, axis, phrase)[regions.region]
     inside.setflags(write=False)
-    return phrase, f"{regions.k} regions of {regions.embedding}", inside
+    return InPhrase(axis, phrase, regions.embedding, regions.k, inside)
 
 
 def region_html(audit: Audit, rows: np.ndarray) -> str:
@@ -42,15 +55,31 @@ def region_html(audit: Audit, rows: np.ndarray) -> str:
     found = in_phrase(audit)
     if found is None:
         return ""
-    phrase, regions, inside = found
+    phrase, regions, inside = found.phrase, f"{found.k} regions of {found.embedding}", found.inside
     number, n = int(inside[rows].sum()), len(rows)
     low, high = wilson(number, n)
-    link = escape(address("representation", audit=audit.name))
+    link = escape(address("representation", audit=audit.name, p=_profession(audit, rows)))
+    trust = f' <a class="lk-view" href="?{link}">How far to trust this</a>' if checked(audit) else ""
     return (
         f'<p class="lk-measured" title="{escape(regions)}"><b>{percent(number / n)}</b> fell in '
-        f'<a class="lk-view" href="?{link}">regions whose prompts said {escape(phrase)}</a> ({number:,} of {n:,}; 95 % '
-        f"interval {percent(low, '')} to {percent(high)})</p>"
+        f'<a class="lk-view" href="?{link}">those of {found.k} regions whose prompts said {escape(phrase)}</a> ({number:,} of '
+        f"{n:,}; 95 % interval {percent(low, '')} to {percent(high)}).{trust}</p>"
     )
+
+
+def _profession(audit: Audit, rows: np.ndarray) -> list[str]:
+    """The profession of some rows as a list, where they have one and the same that Representation counts."""
+    names = audit.generations["profession"].iloc[rows].unique()
+    return [str(names[0])] if len(names) == 1 and names[0] in professions_of(audit) else []
+
+
+@lru_cache(maxsize=32)
+def checked(audit: Audit) -> bool:
+    """Whether Representation says how far the phrase's regions can be trusted: planted shares or imported labels."""
+    found, regions = in_phrase(audit), groups.picked(audit, {})
+    if found is None or regions is None:
+        return False
+    return not calibration.planted(audit, found.axis, found.phrase).empty or bool(calibration.labelled(audit, regions))
 
 
 def answers_html(audit: Audit, rows: np.ndarray) -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from audits import make_audit
+from region_audits import make_region_audit
 from scipy.stats import binomtest
 
 from backend.store import Audit
@@ -26,13 +27,28 @@ def starter():
 
 def test_the_share_in_regions_of_a_phrase_has_n_and_wilsons_interval(starter):
     rows = starter.rows(system="mirror", profession="artist")
-    phrase, _, inside = in_phrase(starter)
+    found = in_phrase(starter)
+    phrase, inside = found.phrase, found.inside
     k, n = int(inside[rows].sum()), len(rows)
     interval = binomtest(k, n).proportion_ci(method="wilson")
     html = region_html(starter, rows)
     assert phrase == "woman" and 0 < k < n
     assert f"<b>{100 * k / n:.0f} %</b>" in html and f"({k} of {n}; " in html
     assert f"interval {100 * interval.low:.0f} to {100 * interval.high:.0f} %" in html
+    assert "those of 24 regions whose prompts said woman</a>" in html
+    assert (
+        html.count("?tab=representation&amp;audit=starter&amp;p=artist") == 2
+    )  # its regions, and how far to trust them
+
+
+def test_rows_of_several_professions_lead_to_all_and_trust_is_offered_where_it_was_checked(starter, tmp_path):
+    html = region_html(starter, starter.rows(subset="professions"))
+    assert 'href="?tab=representation&amp;audit=starter"' in html
+    assert "&amp;p=" not in html
+    assert "How far to trust this" in html
+    bare = make_region_audit(tmp_path, "bare")
+    assert "How far to trust this" not in region_html(bare, np.arange(len(bare)))
+    assert "regions whose prompts said" in region_html(bare, np.arange(len(bare)))
 
 
 def test_answers_are_counted_over_the_rows_alone(starter):
