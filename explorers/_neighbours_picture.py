@@ -16,9 +16,7 @@ from explorers._shared import Params, escape
 
 MOST_PIXELS = 40_000_000
 NOTHING = "Nearest images are always found, however unlike; what their prompts said says nothing about your picture."
-SMALL = (
-    " Small distances are common in this embedding, also between images that look unlike: compare within that range."
-)
+SMALL = " Small distances are common in this embedding, also between images that look unlike: read yours against these."
 
 
 def picture(stores: Mapping[str, Audit], params: Params, body: bytes) -> tuple[bytes, str] | str:

@@ -204,7 +204,7 @@ def words_kind(audit: Audit) -> Kind:
     told = audit.neighbours.parameters("words")
     state = audit.neighbours.state("words", words.PARAMETERS)
     if state == "missing" and audit.neighbours.state("colour", colour.PARAMETERS) == "done":  # a build was here
-        why = "Not made: the build was stopped, or found no keypoints (each image is too even). It says which when run again."
+        why = "Not made: the build was stopped, or found no keypoints (images are too even); run again, it says which."
         return Kind("words", WORDS_TITLE, False, f"{why} {remedy(audit)}", "")
     searched = EXACT
     if told.get("exact") is not True:
