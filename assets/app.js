@@ -31,18 +31,20 @@
     }, 600);
   };
 
-  const setAddress = (query, replace) => {
+  // A step that opened a picture is marked, so that closing the picture can go back, also after a reload or a Back.
+  const setAddress = (query, replace, picture) => {
     const next = query ? "?" + query : location.pathname;
     if (next === location.search) return;
-    history[replace ? "replaceState" : "pushState"](null, "", next);
+    history[replace ? "replaceState" : "pushState"](picture ? { picture: true } : null, "", next);
     settle();
   };
+  const marked = () => Boolean(history.state && history.state.picture);
 
   window.likeness = {
     push: (query) => {
       if (!query || query === shown) return;
       const image = dialog && dialog.open && parameters().get("image"); // an answer that came after a picture was opened
-      setAddress(image ? `${query}&image=${image}` : query, Boolean(image));
+      setAddress(image ? `${query}&image=${image}` : query, Boolean(image), image && marked());
     },
     connect: (go, slug) => { if (slug) alone[slug] = go; else navigate = go; },
     open: (query) => { setAddress(query, false); go(); }, // a view that a script chose
@@ -74,7 +76,7 @@
   };
 
   // ---- one image ----
-  let dialog = null, links = [], position = -1, opener = null, entry = false, closing = false;
+  let dialog = null, links = [], position = -1, opener = null, closing = false;
 
   const makeDialog = () => {
     dialog = document.createElement("dialog");
@@ -87,10 +89,10 @@
     (document.querySelector(".gradio-container") || document.body).appendChild(dialog);
     dialog.addEventListener("close", () => {
       if (!closing) {
-        if (entry) history.back();
+        if (marked()) history.back();
         else setAddress(viewOf(location.search), true);
       }
-      entry = closing = false;
+      closing = false;
       if (opener && document.contains(opener)) opener.focus();
       opener = null;
     });
@@ -115,7 +117,8 @@
   const buttons = () => {
     dialog.querySelector('[data-step="-1"]').disabled = position <= 0;
     dialog.querySelector('[data-step="1"]').disabled = position < 0 || position >= links.length - 1;
-    const where = position < 0 ? "" : `${position + 1} of ${links.length} in this column`;
+    const column = position >= 0 && links[position].closest("[id^=lk-grid-]") ? " in this column" : ""; // of Browse
+    const where = position < 0 ? "" : `${position + 1} of ${links.length}${column}`;
     dialog.querySelector(".lk-position").textContent = where;
   };
 
@@ -136,8 +139,7 @@
     const first = !dialog.open && query.get("image") !== parts[2];
     query.set("audit", parts[1]);
     query.set("image", parts[2]);
-    if (first) entry = true;
-    setAddress(query.toString(), !first);
+    setAddress(query.toString(), !first, first || marked());
     if (!dialog.open) dialog.showModal();
     body.setAttribute("aria-busy", "true");
     let html = "<p>The app does not answer. Check the connection, then try again.</p>";
@@ -152,13 +154,16 @@
     body.removeAttribute("aria-busy");
   };
 
-  const openFromAddress = () => {
+  const openFromAddress = (tries = 0) => {
     const query = parameters();
-    if (!query.get("image") || !query.get("audit")) return;
+    if (!query.get("image")) return;
+    const any = document.querySelector("a[data-detail]"); // an address without an audit shows the first
+    const audit = query.get("audit") || (any && any.dataset.detail.split("/")[1]);
+    if (!audit) { if (tries < 50) setTimeout(() => openFromAddress(tries + 1), 100); return; }
     links = []; position = -1; opener = null;
-    const path = `detail/${query.get("audit")}/${query.get("image")}`;
+    const path = `detail/${audit}/${query.get("image")}`;
     show(path);
-    let tries = 0;
+    tries = 0;
     const wait = setInterval(() => {
       const link = [...document.querySelectorAll("a[data-detail]")].find((a) => a.dataset.detail === path);
       if (link && dialog && dialog.open) { among(link); buttons(); }
@@ -180,9 +185,8 @@
     if (view && navigate) {
       event.preventDefault();
       const query = new URL(view.href).search.slice(1);
-      const replace = Boolean(dialog && dialog.open && entry);
-      if (dialog && dialog.open) { closing = true; dialog.close(); }
-      setAddress(query, replace);
+      if (dialog && dialog.open) { closing = true; dialog.close(); } // Back opens the picture again
+      setAddress(query, false);
       go();
     }
   });

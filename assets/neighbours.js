@@ -52,11 +52,17 @@
   const preview = () => {
     const figure = make("figure", "lk-figure"), picture = make("img"), caption = make("figcaption");
     picture.alt = "Your picture";
-    picture.addEventListener("error", () => picture.replaceWith(make("p", "lk-near-none", "This browser cannot show it")));
+    picture.addEventListener("error", () => { picture.replaceWith(make("p", "lk-near-none")); explain(); });
     picture.src = held.url;
     caption.append(make("b", "", "Your picture"), make("span", "", held.file.name || "pasted"));
     figure.append(picture, caption);
     return figure;
+  };
+
+  // Why there is no preview: of a picture that was refused the reason stands where its neighbours would.
+  const explain = () => {
+    const none = find(".lk-near-own figure .lk-near-none");
+    if (none && held) none.textContent = held.usable ? "This browser cannot show it" : held.usable === false ? "No picture" : "";
   };
 
   const send = async (slot, file) => {
@@ -65,7 +71,7 @@
     slot.setAttribute("aria-busy", "true");
     slot.replaceChildren(make("p", "lk-state", "Comparing your picture …" + slot.dataset.wait));
     slot.firstChild.setAttribute("role", "status");
-    let words = "The app does not answer. Check the connection, then choose the picture again.";
+    let usable = false, words = "The app does not answer. Check the connection, then choose the picture again.";
     try {
       const answer = await fetch(slot.dataset.ask, { method: "POST", body: file, headers: { "X-Likeness": "query" }, signal: mine.signal });
       const said = answer.headers.get("X-Likeness"), text = await answer.text();
@@ -73,12 +79,14 @@
       if (answer.ok && said === "picture") {
         slot.innerHTML = text;
         words = "";
+        usable = true;
       } else words = said === "problem" ? text : `The app refused the picture (${answer.status}). Reload the page, then try again.`;
     } catch (error) {
       if (error.name === "AbortError") return;
       if (!(error instanceof TypeError)) throw error; // a TypeError is what fetch makes of a lost connection or file
     }
     slot.removeAttribute("aria-busy");
+    if (held && held.file === file) { held.usable = usable; explain(); }
     if (!words) return;
     const line = make("p", "lk-problem", words);
     line.setAttribute("role", "alert");
@@ -127,7 +135,9 @@
     if (!from || from.dataset.audit !== new URLSearchParams(near.search).get("audit")) return;
     const query = new URLSearchParams(near.search); // from the detail of a neighbour: a step of the same walk
     query.set("k", from.dataset.k);
-    if (from.dataset.steps) query.set("trail", from.dataset.steps);
+    const steps = from.dataset.steps ? from.dataset.steps.split(",") : [], back = steps.indexOf(query.get("of"));
+    const kept = back < 0 ? steps : steps.slice(0, back); // the walk has been there: it goes back
+    if (kept.length) query.set("trail", kept.join(","));
     near.href = "?" + query;
     walking = query.get("of");
   }, true);

@@ -13,7 +13,6 @@ from backend import neighbours
 from backend.neighbours import Found, Kind, NeighbourError, Query
 from backend.records import AXES
 from backend.store import Audit
-from explorers._grid import colours
 from explorers._neighbours_links import SLUG, kinds_of
 from explorers._shared import Params, address, first
 
@@ -81,18 +80,74 @@ def to_address(view: NearView) -> str:
     )
 
 
+NAMES = {"audit": "audit", "kind": "way to compare", "of": "image", "k": "number of neighbours", "system": "system"}
+NAMES |= {"subject": "profession or other prompt", "subset": "kind of prompt"}
+
+
+def missed(stores: Mapping[str, Audit], params: Params) -> str:
+    """What an address names that there is not, as one sentence of plain text; "" where there is all."""
+    view = from_params(stores, params)
+    wrong = []
+    for name, words in NAMES.items():
+        value = first(params, name)
+        if value and value != str(getattr(view, name)) and not (name == "of" and view.picture):
+            wrong.append(f"no {words} “{value[:40]}{'…' if value[40:] else ''}”")
+    if not wrong:
+        return ""
+    return f"This address names what is not here ({', '.join(wrong)}): the usual view stands in for it."
+
+
+@lru_cache(maxsize=32)
+def _commonest(audit: Audit) -> str:
+    """The profession that most images are for, of several the first by name; "" where none is for any."""
+    counts = audit.generations["subject"].iloc[audit.rows(subset="professions")].value_counts()
+    return min((str(name) for name in counts.index[counts == counts.max()]), default="") if counts.sum() else ""
+
+
 @lru_cache(maxsize=32)
 def default_image(audit: Audit) -> str:
-    """The id of the image to start from, always the same: the most colourful of a profession prompt, else of all."""
-    rows = audit.rows(subset="professions") if len(audit.rows(subset="professions")) else np.arange(len(audit))
-    values = colours(audit)
-    known = rows[:0] if values is None else rows[np.isfinite(values[rows])]
-    row = known[np.argmax(values[known])] if len(known) else rows[0]
+    """The id of the image to start from, always the same: the first of the most frequent profession, else of all."""
+    subject = _commonest(audit)
+    row = audit.rows(subset="professions", subject=subject)[0] if subject else 0
     return str(audit.generations["id"].iat[row])
 
 
+def default_why(audit: Audit) -> str:
+    """Why that image is shown first, as plain text."""
+    subject = _commonest(audit)
+    if not subject:
+        return "Shown first: it is the first image of this audit."
+    return f"Shown first: it is the first image for {subject}, and no profession here has more images."
+
+
+TYPICAL_ROWS = 200
+TYPICAL_WORK = 1_000_000
+"""How near an audit's own images lie is looked up for so many of them, or fewer where that would be too many
+comparisons (rows times images); with fewer than TYPICAL_LEAST not at all."""
+TYPICAL_LEAST = 20
+
+
+@lru_cache(maxsize=64)
+def typical(audit: Audit, kind: str) -> tuple[float, ...]:
+    """The distances from a fixed sample of an audit's images to the nearest other, least first; () in large audits."""
+    size = min(TYPICAL_ROWS, len(audit), TYPICAL_WORK // len(audit))
+    if size < min(TYPICAL_LEAST, len(audit)):
+        return ()
+    found = []
+    for row in np.sort(np.random.default_rng(0).permutation(len(audit))[:size]):
+        try:
+            nearest = neighbours.search(audit, kind, int(row), 1)
+        except NeighbourError:  # an image that cannot be compared in this way
+            continue
+        found += nearest.distance.tolist()
+    return tuple(sorted(found))
+
+
 def walked(view: NearView, to: str) -> NearView:
-    """The view after a step to another image; an uploaded picture is no step, because no address holds it."""
+    """The view after a step to another image, or back at it where the walk has been there; an uploaded picture is no
+    step, because no address holds it."""
+    if not view.picture and to in (*view.trail, view.of):
+        return returned(view, view.trail.index(to)) if to in view.trail else view
     trail = () if view.picture else (*view.trail, view.of)[-MOST_STEPS:]
     return replace(view, of=to, trail=trail, picture=False)
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import quote
+
+import pandas as pd
 
 from backend.neighbours import Found, Kind
 from backend.store import Audit
 from explorers import _neighbours as shown
-from explorers._grid import colours, described
+from explorers._grid import described
 from explorers._neighbours import SUBSETS, Near, NearView, to_address
 from explorers._neighbours_links import SLUG, kinds_of
 from explorers._neighbours_summary import fields_of, sentence, summary_html
 from explorers._shared import count, csv_chunks, escape
 
 BY = {"colour": "by colour", "colourfulness": "by colourfulness", "words": "by structure"}
+FOLDED = "What the neighbours' prompts said (it says nothing about your picture)"
 GONE = "This address was about a picture that was uploaded or pasted. No address holds one, and nothing keeps it"
 
 
@@ -34,12 +38,14 @@ def by(kind: Kind) -> str:
     return BY.get(kind.name, f"by content ({kind.name.partition('-')[2]})")
 
 
-def heading_html(audit: Audit, view: NearView) -> str:
-    """The question, the kinds to choose from, what narrows the search, and the walk so far."""
+def heading_html(audit: Audit, view: NearView, missed: str = "") -> str:
+    """The question, the kinds to choose from, what narrows the search, and the walk so far; and what the address named
+    that there is not (`missed`, plain text)."""
     this = "your picture" if view.picture else "this one"
     question = f"Which images are most like {this}, {by(shown.kind_of(audit, view))}?"
+    note = f'<p class="lk-near-missed" role="status">{escape(missed)}</p>' if missed else ""
     return (
-        f'<p class="lk-term">Nearest neighbours</p><h2 class="lk-question">{escape(question)}</h2>'
+        f'<p class="lk-term">Nearest neighbours</p><h2 class="lk-question">{escape(question)}</h2>{note}'
         f"{_kinds_html(audit, view)}{_filter_html(view)}{_trail_html(audit, view)}"
     )
 
@@ -95,7 +101,7 @@ def _small(audit: Audit, name: str, what: str) -> str:
 
 def query_html(audit: Audit, view: NearView) -> str:
     """The image whose neighbours are shown, large, with its prompt; or a place for the page's own picture."""
-    steps = "" if view.picture else ",".join(shown.walked(view, view.of).trail)
+    steps = "" if view.picture else ",".join((*view.trail, view.of)[-shown.MOST_STEPS :])
     data = f'data-audit="{escape(audit.name)}" data-k="{view.k}" data-steps="{escape(steps)}"'
     data += f' data-picture="{escape(to_address(replace(view, picture=True)))}"'
     data += f' data-back="{escape(to_address(replace(view, picture=False)))}"'
@@ -104,8 +110,8 @@ def query_html(audit: Audit, view: NearView) -> str:
     row = audit.generations.iloc[audit.row_of(view.of)]
     name = escape(f"{quote(audit.name)}/{view.of}")
     prompt = f"“{str(row['prompt'])[:300]}”" if row["prompt"] else f"Prompt not recorded; for {row['subject']}"
-    most = colours(audit) is not None and view.of == shown.default_image(audit)
-    note = "<span>Shown first: no image of a profession is more colourful</span>" if most else ""
+    why = shown.default_why(audit) if view.of == shown.default_image(audit) else ""
+    note = f"<span>{escape(why)}</span>" if why else ""
     return (
         f'<div class="lk-grid lk-near-query" {data}><figure class="lk-figure"><a href="?{escape(to_address(view))}&amp;'
         f'image={escape(view.of)}" data-detail="detail/{name}"><img src="image/{name}/original" '
@@ -147,31 +153,39 @@ def why_html(audit: Audit, view: NearView, why: str) -> str:
 
 
 def found_html(audit: Audit, view: NearView, near: Near, download: str, lead: str = "") -> str:
-    """What was found: the sentence, the pictures with their distance, and what the neighbourhood holds."""
+    """What was found: the sentence (or `lead`, as HTML), the pictures with their distance, and what the neighbourhood
+    holds, folded for a picture of the visitor's."""
     found, n = near.found, len(near.found.rows)
     fields = fields_of(audit, found.rows, near.searched)
     how = "Every image was compared" if found.exact else "Approximate"
     if not found.exact and found.recall is not None:
         recall = min(round(100 * found.recall, 1), 99.9 if found.recall < 1 else 100)
-        how += f": {recall:g} % of the true ten nearest are found"
+        how += f": when the index was made, {recall:g} % of the true ten nearest of a sample were found"
+        how += "; for later ones it was not measured" if n > 10 else ""
     asked = f", of {view.k} asked for" if n < view.k else ""
+    said = lead or f'<p class="lk-state" role="status">{escape(sentence(fields, n, len(near.searched)))}</p>'
+    holds = summary_html(audit, fields, n, len(near.searched))
+    if view.picture and holds:  # the neighbours' prompts say nothing about a picture that none of them made
+        holds = f'<details class="lk-near-fold"><summary>{FOLDED}</summary>{holds}</details>'
     return (
-        f'{lead}<p class="lk-state" role="status">{escape(sentence(fields, n, len(near.searched)))}</p>'
-        f'<h3>{count(n, "nearest image")}{asked}</h3><p class="lk-count">Nearest first, with the distance: '
+        f'{said}<h3>{count(n, "nearest image")}{asked}</h3><p class="lk-count">Nearest first, with the distance: '
         f"{escape(found.distance_name)}. {how}.</p>{figures_html(audit, view, found)}"
-        f'<p class="lk-actions">{download}</p>{summary_html(audit, fields, n, len(near.searched))}'
+        f'<p class="lk-actions">{download}</p>{holds}'
     )
 
 
 def figures_html(audit: Audit, view: NearView, found: Found) -> str:
     """The neighbours as thumbnails, nearest first; each opens its detail and can become the image to walk on from."""
-    data = audit.generations[["id", "prompt", "subject", "system", "number"]].iloc[found.rows].to_dict("records")
+    table = audit.generations[["id", "prompt", "subject", "system", "number", "seed"]]
+    data = table.iloc[found.rows].to_dict("records")
+    own = {} if view.picture else table.iloc[audit.row_of(view.of)].to_dict()
     parts, link = [], escape(to_address(view))
     places = 3 if found.distance.max(initial=0) < 10 else 1
     for index, (row, distance) in enumerate(zip(data, found.distance, strict=True)):
         name, alt = escape(f"{quote(audit.name)}/{row['id']}"), escape(described(row))
         walk, stop = escape(to_address(shown.walked(view, str(row["id"])))), -1 if index else 0
-        caption = "".join(f"<span>{escape(note)}</span>" for note in (row["subject"], row["system"]))
+        notes = [row["subject"], row["system"], *(["same prompt and seed"] if same_draw(own, row) else [])]
+        caption = "".join(f"<span>{escape(note)}</span>" for note in notes)
         parts.append(
             f'<figure class="lk-figure"><a href="?{link}&amp;image={escape(row["id"])}" data-detail="detail/{name}" '
             f'tabindex="{stop}"><img src="image/{name}/thumbnail" alt="{alt}" loading="lazy" decoding="async" '
@@ -180,6 +194,17 @@ def figures_html(audit: Audit, view: NearView, found: Found) -> str:
             "</figure>"
         )
     return f'<div class="lk-grid lk-near-found">{"".join(parts)}</div>'
+
+
+def same_draw(own: Mapping[str, object], row: Mapping[str, object]) -> bool:
+    """Whether two images were made of one recorded prompt with one recorded seed.
+
+    >>> a = {"prompt": "a nurse", "seed": 7}
+    >>> same_draw(a, {**a, "system": "B"}), same_draw(a, {**a, "seed": 8}), same_draw({}, a)
+    (True, False, False)
+    """
+    known = bool(own) and bool(row["prompt"]) and not pd.isna(row["seed"]) and not pd.isna(own["seed"])
+    return known and (own["prompt"], own["seed"]) == (row["prompt"], row["seed"])
 
 
 def csv_link(audit: Audit, view: NearView, found: Found) -> str:

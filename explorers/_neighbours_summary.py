@@ -12,6 +12,7 @@ from backend.store import Audit
 from explorers._charts import SYSTEM_COLOURS
 from explorers._shared import escape, percent
 
+CAVEAT = "What is most frequent was picked out, and neighbours are no independent draws: the intervals are too narrow."
 TOP = 5
 FEW = 20
 """Fewer neighbours than these are said to be few."""
@@ -73,7 +74,8 @@ def prompts_for(subject: str) -> str:
 
 
 def sentence(fields: list[Field], n: int, searched: int) -> str:
-    """The neighbourhood in words, as plain text: its most frequent system and prompt against all images searched."""
+    """The neighbourhood in words, as plain text: its most frequent system and prompt against all images searched, and
+    why the intervals are too narrow."""
     parts: list[tuple[bool, str]] = []
     for field in fields:
         if field.name not in ("system", "subject"):
@@ -81,17 +83,20 @@ def sentence(fields: list[Field], n: int, searched: int) -> str:
         top = field.lines[0]
         low, high = wilson(top.hits, n)
         whole = top.whole / searched
-        seen = f"({percent(top.hits / n)}, 95 % interval {percent(low, '')} to {percent(high, '')})"
-        text = f"{top.hits} of the {n} nearest {seen} "
+        seen = f"{top.hits} ({percent(top.hits / n)}, 95 % interval {percent(low, '')} to {percent(high, '')})"
         if field.name == "system":
-            text += f"were made by {top.value}; it made {percent(whole)} of the {searched:,} images searched"
+            made = f"it made {percent(whole)} of the {searched:,} images searched"
+            text = f"Most often the {n} nearest were made by {top.value}: {seen}; {made}"
         else:
-            text += f"come from {prompts_for(top.value)}; {percent(whole)} of the {searched:,} images searched do"
+            come = f"{percent(whole)} of the {searched:,} images searched do"
+            text = f"Most often the {n} nearest come from {prompts_for(top.value)}: {seen}; {come}"
         inside = bool(low <= whole <= high)
         parts.append((inside, f"{text}{', which the interval holds: no difference can be told' if inside else ''}."))
     parts.sort(key=lambda part: part[0])  # what can be told comes first
     if n < FEW:
         parts.append((True, f"{n} images are few: read the intervals, not the percentages."))
+    if any(field.name in ("system", "subject") for field in fields):
+        parts.append((True, CAVEAT))
     return " ".join(text for _, text in parts)
 
 

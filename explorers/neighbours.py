@@ -75,7 +75,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
 
     def open_view(params: Params) -> list[Any]:
         view = _neighbours.from_params(stores, params)
-        return _updates(stores[view.audit], view)
+        return _updates(stores[view.audit], view, _neighbours.missed(stores, params))
 
     def stepped(event: gr.EventData) -> list[Any]:
         return open_view(params_of(str(getattr(event, "query", ""))))
@@ -112,7 +112,7 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     return made
 
 
-def _updates(audit: Audit, view: NearView) -> list[Any]:
+def _updates(audit: Audit, view: NearView, missed: str = "") -> list[Any]:
     """One update per component of `outputs` in build, in their order."""
     filled = [
         view.audit,
@@ -120,7 +120,7 @@ def _updates(audit: Audit, view: NearView) -> list[Any]:
         _box(audit, view, "subject", "every prompt"),
         _box(audit, view, "subset", "every kind"),
         str(view.k),
-        _neighbours_html.heading_html(audit, view),
+        _neighbours_html.heading_html(audit, view, missed),
         _neighbours_html.query_html(audit, view),
         _neighbours_html.board_html(audit, view),
         _neighbours_html.notes_html(audit),

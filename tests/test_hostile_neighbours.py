@@ -6,13 +6,15 @@ import json
 import shutil
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from neighbour_audits import everything, make_neighbour_audit, read, refused, replaced
+from neighbour_audits import everything, forget, make_neighbour_audit, read, refused, replaced
 from strangers import changed, paths, seal
 
 from backend.build import status
-from backend.neighbours import graphs, kinds, search
-from backend.store import Audit, StoreError
+from backend.neighbours import colour, graphs, kinds, models, search, vectors
+from backend.store import Audit, ColourWriter, StoreError, WordsWriter, frames
 
 ROWS = 40
 COLOUR = "neighbours/colour.npy"
@@ -195,3 +197,87 @@ def test_a_share_that_is_none_is_not_shown(folder):
         notes = " ".join(kind.note for kind in kinds(Audit(folder)))
         assert "<b>" not in notes
         assert "0.0% of the true ten nearest (n = ? images)" in notes
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1, 1e30])
+def test_colours_of_an_interrupted_build_that_are_none_are_measured_anew(folder, value):
+    writer = ColourWriter(Audit(folder), colour.PARAMETERS)
+    writer.start()
+    good = np.zeros((8, colour.WIDTH), "float32")
+    writer.save("0", good)
+    assert (writer.load("0", 8) == good).all()
+    good[3, 7] = value
+    writer.save("0", good)
+    assert writer.load("0", 8) is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.5, 2, None])
+def test_a_codebook_of_an_interrupted_build_that_is_none_is_made_anew(folder, value):
+    writer = WordsWriter(Audit(folder), {"version": 1, "words": 4})
+    writer.start()
+    good = np.full((4, 128), 0.5, "float32")
+    writer.save_codebook(good)
+    assert (writer.load_codebook() == good).all()
+    bad = good[:0] if value is None else good.copy()
+    if value is not None:
+        bad[1, 5] = value
+    writer.save_codebook(bad)
+    assert writer.load_codebook() is None
+
+
+def test_words_of_an_interrupted_build_that_could_not_be_written_are_found_anew(folder):
+    writer = WordsWriter(Audit(folder), {"version": 1, "words": 4})
+    writer.start()
+    for row, word, count, taken in ((7, 3, 65_535, True), (8, 3, 1, False), (7, 4, 1, False), (7, 3, 65_536, False)):
+        writer.save("0", np.array([[row, word, count]], np.int32))
+        assert (writer.load("0", 8, 4) is not None) == taken
+
+
+def test_no_more_than_two_models_are_kept(monkeypatch):
+    monkeypatch.setattr(models, "_MODELS", {})
+    loads = []
+    monkeypatch.setattr(models, "_load", lambda *told: loads.append(told[3]) or object())
+    ask = [{"kind": "clip", "fingerprint": mark} for mark in "aabacab"]
+    made = [models.model_of("x", told) for told in ask]
+    assert made[0] is made[1] is made[3]
+    assert "".join(loads) == "abcab"  # the oldest goes
+    assert len(models._MODELS) == models.MOST_MODELS == 2
+
+
+def test_a_table_that_unpacks_to_a_hundred_times_its_size_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "x.parquet"
+    random = np.random.default_rng(0)
+    for ratio, words in (("high", True), ("low", False)):
+        values = np.zeros(2_000_000) if ratio == "high" else random.random(2_000_000)
+        pq.write_table(pa.table({"x": values}), path, compression="zstd", use_dictionary=False)
+        monkeypatch.setattr(frames, "_ALWAYS", 1_000_000)
+        if words:
+            with pytest.raises(StoreError, match=r"x\.parquet.* its [0-9,]+ bytes unpack to 16,"):
+                frames.read_frame(path, lambda schema: "")
+        else:
+            assert len(frames.read_frame(path, lambda schema: "")) == 2_000_000
+
+
+def test_an_audit_whose_build_found_no_visual_words_says_that_this_can_be(folder):
+    forget(folder, "neighbours-words")
+    why = next(kind.why for kind in kinds(Audit(folder)) if kind.name == "words")
+    assert "found no keypoints (images are too even)" in why
+    forget(folder, "neighbours-colour")
+    why = next(kind.why for kind in kinds(Audit(folder)) if kind.name == "words")
+    assert why.startswith("Not made yet. Run `python -m backend build near`")
+
+
+def test_a_search_leaves_the_number_of_threads_as_it_is(folder):
+    import faiss
+
+    before, seen = faiss.omp_get_max_threads(), []
+    faiss.omp_set_num_threads(2)
+    try:
+        for kind in ("colour", "embedding-mine"):
+            search(Audit(folder), kind, 0, 5)
+            seen.append(faiss.omp_get_max_threads())
+        with vectors.one_thread():
+            seen.append(faiss.omp_get_max_threads())
+    finally:
+        faiss.omp_set_num_threads(before)
+    assert seen == [2, 2, 1]

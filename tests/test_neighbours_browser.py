@@ -71,6 +71,20 @@ def test_a_walk_from_a_detail_and_back(page, served):
     dialog.get_by_role("link", name="Colours").click()
     expect(page.get_by_role("heading", name="Which images are most like this one, by colour?")).to_be_visible()
     assert image_of(page) == start
+    page.go_back()  # to the picture that led here, which is open
+    expect(dialog.get_by_role("link", name="Colours")).to_be_visible()
+    assert f"image={start}" in page.url
+    expect(dialog.locator(".lk-position")).to_contain_text("in this column")
+    page.go_forward()
+    expect(page.locator(f'.lk-near-query img[src*="{start}"]')).to_be_visible()
+    expect(dialog).to_be_hidden()
+    page.go_back()
+    dialog.get_by_role("button", name="Close").click()  # and closing it goes back to the page it was opened on
+    expect(page).not_to_have_url(re.compile("image="))
+    expect(page.get_by_role("heading", name="Whom does each")).to_be_visible()
+    page.locator("#lk-grid-1 .lk-figure a").nth(1).click()
+    dialog.get_by_role("link", name="Colours").click()
+    expect(page.locator(f'.lk-near-query img[src*="{start}"]')).to_be_visible()
     steps = [start, walk(page, 3), walk(page, 5), walk(page, 0)]
     page.wait_for_function("document.activeElement.matches('.lk-near-query a')")
     expect(page.locator(".lk-trail li")).to_have_count(4)
@@ -129,7 +143,8 @@ def test_a_picture_of_ones_own(page, served, tmp_path):
     expect(board).to_contain_text("Your picture: PNG, 40 x 20 pixels.")
     choose.set_input_files({"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7"})
     expect(board.get_by_role("alert")).to_contain_text("it is a PDF")
-    expect(page.locator(".lk-near-own")).to_contain_text("This browser cannot show it")
+    expect(page.locator(".lk-near-own figure")).to_contain_text("No picture")
+    expect(page.locator(".lk-near-own")).not_to_contain_text("This browser")
     large = tmp_path / "large.png"
     large.write_bytes(b"x" * 20_000_001)
     choose.set_input_files(large)
@@ -144,3 +159,26 @@ def test_a_picture_of_ones_own(page, served, tmp_path):
     board.get_by_role("link", name="go on with an image of the audit").click()
     expect(page.locator(".lk-near-query img")).to_be_visible()
     expect(page.get_by_role("button", name="Back to your picture")).to_be_hidden()
+
+
+def test_an_image_without_its_audit_opens_and_counts_no_column(page, served):
+    page.goto(served + "?tab=neighbours&kind=colour&k=12&system=nobody")
+    expect(page.locator(".lk-near-missed")).to_contain_text("no system “nobody”")
+    figures = page.locator(".lk-near-found a[data-detail]")
+    name = figures.nth(2).get_attribute("data-detail").rpartition("/")[2]
+    page.goto(served + "?tab=neighbours&kind=colour&k=12&image=" + name)
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(f'img[src*="{name}"]')).to_be_visible()
+    expect(dialog.locator(".lk-position")).to_have_text("3 of 12")
+
+
+def test_walks_line_up_and_on_a_phone_the_picture_is_on_the_first_screen(page, served):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(served + "?tab=neighbours&audit=small&kind=colour&k=12")
+    expect(page.locator(".lk-near-found figure")).to_have_count(12)
+    box = page.locator(".lk-near-query img").bounding_box()
+    assert box["y"] + box["height"] <= 844
+    tops = page.locator(".lk-walk").evaluate_all(
+        "links => links.map(a => [a.closest('figure').offsetTop, a.offsetTop])"
+    )
+    assert len({tuple(top) for top in tops}) == len({top for top, _ in tops}) > 1

@@ -97,9 +97,34 @@ def test_a_hostile_address_opens_the_default(stores, audit, query):
     assert "<figure" in _neighbours_html.board_html(audit, view)
 
 
-def test_the_first_image_is_the_most_colourful_of_a_profession(audit):
-    rows, values = audit.rows(subset="professions"), audit.measure("colourfulness")
-    assert values[audit.row_of(near.default_image(audit))] == values[rows].max()
+@pytest.mark.parametrize("query", ["", "audit=regional&kind=colour&k=48&system=Alpha&subject=nurse", "picture=1&of=x"])
+def test_an_address_that_names_what_there_is_says_nothing(stores, query):
+    assert near.missed(stores, parse_qs(query)) == ""
+
+
+def test_what_an_address_lacks_is_said_once_bounded_and_escaped(stores, audit):
+    query = "audit=<b>gone&kind=zzz&of=" + "f" * 5000 + "&k=7&system=${x}&subject=nurse"
+    said = near.missed(stores, parse_qs(query))
+    for words in ("no audit “<b>gone”", "compare “zzz”", "no image “" + "f" * 40 + "…”", "neighbours “7”", "no system"):
+        assert words in said
+    assert "nurse" not in said
+    assert len(said) < 400
+    html = _neighbours_html.heading_html(audit, read(stores, query), said)
+    assert "no audit “&lt;b&gt;gone”" in html
+    assert "${" not in html
+
+
+def test_the_first_image_is_the_first_of_the_most_frequent_profession(audit, plain):
+    for store in (audit, plain):
+        table = store.generations.iloc[store.rows(subset="professions")]
+        counts = table["subject"].astype("str").value_counts()
+        subject = min(counts.index[counts == counts.max()])
+        first = near.default_image(store)
+        assert first == str(table["id"][table["subject"] == subject].iat[0])
+        html = _neighbours_html.query_html(store, NearView(store.name, "colour", first))
+        assert f"Shown first: it is the first image for {subject}, and no profession here has more images." in html
+        other = str(table["id"].iat[-1])
+        assert "Shown first" not in _neighbours_html.query_html(store, NearView(store.name, "colour", other))
 
 
 def test_a_walk_keeps_twelve_steps_and_leads_back(audit):
@@ -110,6 +135,8 @@ def test_a_walk_keeps_twelve_steps_and_leads_back(audit):
     assert view.of == names[19]
     assert view.trail == tuple(names[7:19])
     assert near.returned(view, 2) == NearView("regional", "colour", names[9], trail=tuple(names[7:9]))
+    assert near.walked(view, names[9]) == near.returned(view, 2)  # the walk has been there
+    assert near.walked(view, view.of) == view
     after = near.walked(replace(view, picture=True), names[5])
     assert (after.trail, after.picture) == ((), False)
 
@@ -151,13 +178,56 @@ def test_the_sentence_reads_the_bars():
     subject = Field("subject", (Line("nurse", 8, 780),))
     said = sentence([subject, system], 24, 2339)
     assert said.startswith(
-        "17 of the 24 nearest (71 %, 95 % interval 51 to 85) were made by amplified; "
-        "it made 33 % of the 2,339 images searched."
+        "Most often the 24 nearest were made by amplified: 17 (71 %, 95 % interval 51 to 85); "
+        "it made 33 % of the 2,339 images searched. Most often the 24 nearest come from prompts for nurse: 8 (33 %"
     )
-    assert said.endswith("which the interval holds: no difference can be told.")
-    assert sentence([Field("system", (Line("mirror", 7, 780),))], 12, 2339).endswith(
-        "12 images are few: read the intervals, not the percentages."
-    )
+    assert "which the interval holds: no difference can be told. What is most frequent was picked out, and" in said
+    assert said.endswith("neighbours are no independent draws: the intervals are too narrow.")
+    few = sentence([Field("system", (Line("mirror", 7, 780),))], 12, 2339)
+    assert "12 images are few: read the intervals, not the percentages." in few
+    assert sentence([], 24, 2339) == ""
+
+
+@pytest.mark.parametrize(("k", "later"), [(12, True), (48, True), (10, False)])
+def test_what_was_measured_of_a_graph_is_said(audit, monkeypatch, k, later):
+    monkeypatch.setattr(near, "SIZES", (10, 12, 48))
+    view = read({"regional": audit}, f"kind=colour&k={k}")
+    found = near.near(audit, view)
+    found = replace(found, found=replace(found.found, exact=False, recall=0.9991))
+    html = _neighbours_html.found_html(audit, view, found, "")
+    assert "99.9 % of the true ten nearest of a sample were found" in html
+    assert ("for later ones it was not measured" in html) == later
+
+
+def test_neighbours_of_the_same_prompt_and_seed_say_so(plain):
+    table = plain.generations
+    same = table.groupby(["prompt", "seed"], observed=True)["id"].transform("size").to_numpy() > 1
+    row = int(np.flatnonzero(same)[0])
+    others = (table["prompt"] == table["prompt"].iat[row]) & (table["seed"] == table["seed"].iat[row])
+    found = near.near(plain, NearView("small", "colour", ids(plain, row)[0], 48)).found
+    rows = np.flatnonzero(others)
+    listed = replace(found, rows=rows[rows != row][:1], distance=np.array([0.5]))
+    view = NearView("small", "colour", ids(plain, row)[0])
+    assert "<span>same prompt and seed</span>" in _neighbours_html.figures_html(plain, view, listed)
+    assert "same prompt" not in _neighbours_html.figures_html(plain, replace(view, picture=True), listed)
+    unlike = replace(listed, rows=np.flatnonzero(~others)[:1])
+    assert "same prompt" not in _neighbours_html.figures_html(plain, view, unlike)
+
+
+def test_how_near_images_lie_is_counted(audit):
+    vectors = np.asarray(audit.vectors.embedding("toy"), float)
+    products = vectors @ vectors.T
+    np.fill_diagonal(products, -2)
+    found = near.typical(audit, "embedding-toy")
+    assert len(found) == 200
+    assert np.allclose(found, np.sort(np.maximum(1 - products.max(axis=1), 0)), atol=1e-3)
+
+
+def test_how_near_images_lie_is_left_out_where_it_would_take_long(audit, monkeypatch):
+    near.typical.cache_clear()
+    monkeypatch.setattr(near, "TYPICAL_WORK", 19 * len(audit))
+    assert near.typical(audit, "colour") == ()
+    near.typical.cache_clear()
 
 
 def test_hostile_names_are_escaped(audit, plain):
@@ -244,8 +314,12 @@ def test_an_image_of_the_audit_that_is_uploaded_finds_itself(client, audit):
     assert answer.text.count("<figure") == 24
     first = answer.text.index("<figure")
     assert f"image/regional/{ids(audit, 6)[0]}/thumbnail" in answer.text[first : first + 600]
-    assert "Your picture: PNG, 24 x 16 pixels. Nearest images are always found" in answer.text
-    assert "of all 200" in answer.text or "200 images searched" in answer.text
+    assert "Your picture: PNG, 24 x 16 pixels." in answer.text
+    assert '<p class="lk-state" role="status">Nearest images are always found' in answer.text
+    assert "The nearest is 0.000 away. Of 200 images of the audit itself, the nearest other is" in answer.text
+    assert "Most often" not in answer.text  # the prompts of others say nothing about it
+    assert "of the 24 nearest" not in answer.text.split("<details")[0]
+    assert "of all 200 images searched" in answer.text.split("<details")[1]
     file = answer.text.split("data:text/csv;base64,")[1].split('"')[0]
     rows = list(csv.DictReader(io.StringIO(base64.b64decode(file).decode("utf-8-sig"))))
     assert (rows[0]["query"], rows[0]["id"]) == ("uploaded picture", ids(audit, 6)[0])

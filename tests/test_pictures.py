@@ -208,3 +208,47 @@ def test_damage_raises_picture_errors_and_nothing_else(kind):
                     refused += 1
     assert refused > 50
     assert read + refused == 500
+
+
+def progressive() -> bytes:
+    return encode(noise(1, (200, 120)), "JPEG", progressive=True)
+
+
+def with_scans(times: int) -> bytes:
+    """A progressive JPEG whose last scan is there so many times more."""
+    data = progressive()
+    last, end = data.rindex(b"\xff\xda"), data.rindex(b"\xff\xd9")
+    return data[:end] + data[last:end] * times + data[end:]
+
+
+def test_a_jpeg_of_very_many_scans_is_refused_before_it_is_decoded(monkeypatch):
+    monkeypatch.setattr(pictures.Image, "open", lambda *told, **more: pytest.fail("opened"))
+    for read in (read_picture, read_pixels, pictures.read_facts):
+        with pytest.raises(PictureError, match="a JPEG of more than 100 scans; save it anew"):
+            read(with_scans(200))
+
+
+def test_a_progressive_jpeg_passes():
+    data = progressive()
+    assert data.count(b"\xff\xda") > 5
+    assert pictures._scans(data) == data.count(b"\xff\xda")
+    assert pictures._scans(with_scans(40)) == pictures._scans(data) + 40
+    assert read_picture(data).format == "JPEG"
+
+
+@pytest.mark.parametrize("head", [b"", b"\x00\x00\x00\x18ftypmp42"])
+def test_what_follows_a_jpeg_is_not_taken_for_scans(head):
+    """As in a motion photo, whose film follows the picture."""
+    tail = head + np.random.default_rng(0).bytes(5_000_000)
+    assert tail.count(b"\xff\xda") > 30
+    for data in (progressive(), encode(noise(1, (200, 120)), "JPEG")):
+        assert pictures._scans(data + tail + b"\xff\xda" * 300) == pictures._scans(data)
+        assert read_picture(data + tail).width == 200
+
+
+def test_restart_markers_and_thumbnails_hold_no_scans():
+    exif = Image.Exif()
+    exif[0x010E] = "x\xff\xda" * 200  # inside a part whose length is known
+    data = encode(noise(1, (200, 120)), "JPEG", restart_marker_blocks=1, exif=exif)
+    assert data.count(b"\xff\xd0") > 5
+    assert pictures._scans(data) == 1

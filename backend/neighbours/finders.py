@@ -173,6 +173,7 @@ def remedy(audit: Audit) -> str:
     return f"Run `python -m backend build {audit.name}`."
 
 
+WORDS_TITLE = "Visual words (structure)"
 STALE = {
     "missing": "Not made yet.",
     "stale": "Made for other images than there are now, or by another version of Likeness.",
@@ -202,6 +203,9 @@ def colourfulness_kind(audit: Audit) -> Kind:
 def words_kind(audit: Audit) -> Kind:
     told = audit.neighbours.parameters("words")
     state = audit.neighbours.state("words", words.PARAMETERS)
+    if state == "missing" and audit.neighbours.state("colour", colour.PARAMETERS) == "done":  # a build was here
+        why = "Not made: the build was stopped, or found no keypoints (images are too even); run again, it says which."
+        return Kind("words", WORDS_TITLE, False, f"{why} {remedy(audit)}", "")
     searched = EXACT
     if told.get("exact") is not True:
         searched = (
@@ -212,7 +216,7 @@ def words_kind(audit: Audit) -> Kind:
         "Pictures are compared by their visual words: small grey patterns (SIFT), sorted into "
         f"{whole(told, 'codebook')} kinds, rare ones weighing more (TF-IDF). Colour does not count. {searched}"
     )
-    return kind_of(audit, "words", "Visual words (structure)", state, note if state == "done" else "")
+    return kind_of(audit, "words", WORDS_TITLE, state, note if state == "done" else "")
 
 
 def content_kind(audit: Audit, name: str) -> Kind:

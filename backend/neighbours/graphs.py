@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.neighbours.vectors import BLOCK, checked
+from backend.neighbours.vectors import BLOCK, checked, one_thread
 
 MOST_EXACT = 200_000
 """Up to so many images every search of an embedding compares all of them."""
@@ -92,7 +92,10 @@ def search(index: Any, vector: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarr
     import faiss
 
     options = faiss.SearchParametersHNSW(efSearch=max(SEARCH, k))
-    values, found = index.search(np.ascontiguousarray(vector[None], "float32"), min(k, index.ntotal), params=options)
+    with one_thread():
+        values, found = index.search(
+            np.ascontiguousarray(vector[None], "float32"), min(k, index.ntotal), params=options
+        )
     there = found[0] >= 0
     return found[0][there], values[0][there].astype("float64")
 
@@ -105,7 +108,8 @@ def recall(index: Any, vectors: np.ndarray) -> tuple[float, int]:
     right = 0
     for row in rows:
         vector = np.asarray(vectors[row], "float32")
-        values = storage_of(index).search(vector[None], count + 1)
+        with one_thread():
+            values = storage_of(index).search(vector[None], count + 1)
         true = np.sort(values[0][0][values[1][0] != row])[::-1][:count]
         found, products = search(index, vector, count + 1)
         best = np.sort(products[found != row])[::-1][:count]
