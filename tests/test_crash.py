@@ -196,7 +196,7 @@ def nobody():
 def open_cache(tmp_path_factory):
     """A cache folder that every user can reach, made unwritable and unmade again."""
     folder = tmp_path_factory.mktemp("open")
-    above = [folder, *folder.parents][:3]
+    above = [path for path in (folder, *folder.parents) if not path.stat().st_mode & 0o001]
     modes = [path.stat().st_mode for path in above]
     for path in above:
         path.chmod(0o755)
