@@ -62,8 +62,8 @@ def region_html(audit: Audit, rows: np.ndarray) -> str:
     trust = f' <a class="lk-view" href="?{link}">How far to trust this</a>' if checked(audit) else ""
     return (
         f'<p class="lk-measured" title="{escape(regions)}"><b>{percent(number / n)}</b> fell in '
-        f'<a class="lk-view" href="?{link}">those of {found.k} regions whose prompts said {escape(phrase)}</a> ({number:,} of '
-        f"{n:,}; 95 % interval {percent(low, '')} to {percent(high)}).{trust}</p>"
+        f'<a class="lk-view" href="?{link}">those of {found.k} regions whose prompts said {escape(phrase)}</a> '
+        f"({number:,} of {n:,}; 95 % interval {percent(low, '')} to {percent(high)}).{trust}</p>"
     )
 
 
