@@ -88,9 +88,16 @@ def test_averages_are_compared_and_followed_to_their_images(open_page, served): 
     page.go_forward()
     expect(page.locator("#lk-faces-members figure")).to_have_count(5)
 
+    # Escape closes what lies behind the average, also the regions that open by themselves
+    page.locator("#lk-faces-members").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#lk-faces-members")).to_have_count(0)
+    expect(page).to_have_url(re.compile("&c=-"))
+
     # a copied address on a phone
     phone = open_page(shown, width=390)
     expect(phone.locator("#lk-faces-members figure")).to_have_count(5)
+    expect(phone.locator("#lk-faces-members h3")).to_be_in_viewport()
     expect(phone.locator(".lk-compare-said")).to_have_text("45 % A over B")
     expect(phone.locator("#lk-faces-chart .js-plotly-plot")).to_be_visible()
     assert no_sideways_scroll(phone)
@@ -109,3 +116,39 @@ def test_averages_are_compared_and_followed_to_their_images(open_page, served): 
     with phone.expect_download() as download:
         phone.get_by_role("link", name="Download this grid (PNG)").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_boxes_are_emptied_and_passed_through(open_page, served):  # noqa: F811
+    page = open_page(served + "?tab=faces")
+    expect(page.locator(".lk-faces-grid .lk-face")).to_have_count(6)
+    page.wait_for_function(
+        "!!window.likenessFaces && document.querySelectorAll('#lk-faces-systems .token').length === 2"
+    )
+    start = page.url
+    page.locator("#lk-faces-systems input").focus()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+    page.wait_for_timeout(300)
+    assert page.url == start
+    steps = page.evaluate("history.length")
+
+    page.locator("#lk-faces-subjects .token-remove").first.click()
+    expect(page.locator(".lk-faces-which")).to_contain_text("2 rows that were chosen")
+    expect(page.locator(".lk-faces-grid .lk-face")).to_have_count(4)
+    page.locator("#lk-faces-subjects .remove-all").click()
+    expect(page.locator(".lk-faces-which")).to_contain_text("All 3 professions")
+    expect(page).to_have_url(re.compile("&p=$"))
+    page.locator("#lk-faces-systems .token-remove").first.click()
+    expect(page.locator(".lk-faces-grid .lk-face")).to_have_count(3)
+    page.locator("#lk-faces-systems .token-remove").first.click()  # the last one: all systems again
+    expect(page.locator("#lk-faces-systems .token")).to_have_count(2)
+    expect(page.locator(".lk-faces-grid .lk-face")).to_have_count(6)
+    page.wait_for_timeout(300)
+    assert page.evaluate("history.length") == steps + 4  # one for each: the server's own updates make none
+
+    face(page, "teacher", "Alpha").locator(".lk-face-picture").click()
+    expect(page.locator("#lk-faces-members")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#lk-faces-members")).to_have_count(0)
+    expect(face(page, "teacher", "Alpha").locator(".lk-face-picture")).to_be_focused()
+    expect(face(page, "teacher", "Alpha").locator(".lk-face-picture")).to_be_in_viewport()
