@@ -447,6 +447,23 @@ def test_the_csv_has_every_average(client):
     assert "no average faces" in client.get("/csv/faces?audit=small").text
 
 
+def test_the_csv_keeps_back_what_the_screen_does_and_rounds():
+    audit = Stub({("S", "a"): (4, 0.123456), ("S", "b"): (9, 0.123456)})
+    frame = _faces_view.table({"stub": audit}, {"p": [""]}).set_index("subject")
+    assert frame.loc["a", ["homogeneity", "ratio", "homogeneity_low_bootstrap95"]].isna().all()
+    assert frame.loc["b", "homogeneity"] == 0.1235
+    assert frame["region"].isna().all()
+    assert "mean_sharpness_of_members" in frame
+
+
+def test_what_opens_by_itself_stays_closed(audit):
+    open_one, closed = view_of(audit, "split=toy:4"), view_of(audit, "split=toy:4&c=-")
+    assert "lk-faces-close" in _faces_members.panel_html(audit, open_one)
+    assert _faces_members.panel_html(audit, closed) == _faces_members.HINT
+    assert to_address(closed).endswith("&c=-")
+    assert "Click an average to see its regions" in _faces_html.grid_html(audit, closed)
+
+
 def test_an_audit_without_faces_says_what_to_run(plain, audit):
     html = _faces_html.without_html(plain)
     assert "python -m backend build small" in html
