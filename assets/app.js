@@ -4,7 +4,7 @@
   "use strict";
   let navigate = null; // asks the server for the view that an address names
   const alone = {}; // tabs that ask for their own view alone, which is quicker; each says whether it does
-  let firstTab = "", started = false;
+  let firstTab = "", started = false, chosen = -1e9; // when a visitor last pressed a tab
   const opened = {}; // the tabs whose view was drawn
   const lastOf = {}; // each tab's last address in this window: going back to a tab restores it
 
@@ -55,11 +55,13 @@
       settle();
       openFromAddress();
     },
-    // Called as a tab is shown: the address whose view has still to be drawn, or "". The page's own start shows the first tab
-    // before the address is read; steps through the history restore a tab that the address names already.
+    // Called as a tab is shown: the address whose view has still to be drawn, or "". Only a tab that a visitor chose counts:
+    // the page's own start shows the first tab before the address is read, and what a step through the history shows can be
+    // told of after the next step.
     tab: (slug, first) => {
       firstTab = first;
-      if (!started || tabOf() === slug) return "";
+      if (!started || performance.now() - chosen > 3000 || tabOf() === slug) return "";
+      chosen = -1e9;
       const audit = parameters().get("audit");
       setAddress(lastOf[slug] || "tab=" + slug + (audit ? "&audit=" + encodeURIComponent(audit) : ""), false);
       const before = opened[slug];
@@ -172,6 +174,11 @@
   };
 
   // ---- events ----
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("#lk-tabs button");
+    if (button && !button.closest("[role=tabpanel]")) chosen = performance.now(); // a tab, or one in the menu of those without room
+  }, true);
+
   document.addEventListener("click", (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const figure = event.target.closest("a[data-detail]");

@@ -78,7 +78,6 @@ def test_a_walk_from_a_detail_and_back(page, served):
     page.go_forward()
     expect(page.locator(f'.lk-near-query img[src*="{start}"]')).to_be_visible()
     expect(dialog).to_be_hidden()
-    page.wait_for_timeout(500)  # the tab is told of after it is seen
     page.go_back()
     dialog.get_by_role("button", name="Close").click()  # and closing it goes back to the page it was opened on
     expect(page).not_to_have_url(re.compile("image="))
