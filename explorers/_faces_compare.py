@@ -38,16 +38,16 @@ def compare_html(audit: Audit, view: FacesView) -> str:
         f'<input type="range" class="lk-compare-range" min="0" max="100" step="1" value="{view.at}" '
         f'aria-label="How much of A shows over B"></div><div><p class="lk-compare-said lk-reading" aria-hidden="true">'
         f'</p><div class="lk-compare-pair">{_side(audit, view, "A", a)}{_side(audit, view, "B", b)}</div>'
-        f'<p class="lk-labour">{verdict(a, b)}</p>{_why(view)}</div></section>'
+        f'<p class="lk-labour">{verdict(a, b)}</p>{_why(view, a, b)}</div></section>'
     )
 
 
-def _why(view: FacesView) -> str:
+def _why(view: FacesView, a: Average, b: Average) -> str:
     """Why these two are compared where nobody chose them."""
     if view.a or view.b:
         return ""
     many = "the widest difference in homogeneity between two systems for one profession here"
-    said = many if len(view.systems) > 1 else "the least and the most alike here"
+    said = many if a.cell.subject == b.cell.subject else "the least and the most alike here"
     return f'<p class="lk-reading">Chosen to begin with: {said}. Choose others with A and B under the averages.</p>'
 
 

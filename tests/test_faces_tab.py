@@ -471,3 +471,12 @@ def test_an_audit_without_faces_says_what_to_run(plain, audit):
     assert view_of(plain) == FacesView("small")
     assert from_params({"small": plain, "faced": audit}, {}).audit == "faced"
     assert len(faces._updates(plain, view_of(plain))) == len(faces._updates(audit, view_of(audit)))
+
+
+def test_why_two_averages_are_compared_first_is_true_of_them(audit):
+    view = from_params({audit.name: audit}, {})
+    one = next(a for a in _faces_view.shown(audit, view) if a.enough)
+    other = next(a for a in _faces_view.shown(audit, view) if a.cell.subject != one.cell.subject)
+    assert "between two systems for one profession" in _faces_compare._why(view, one, one)
+    assert "the least and the most alike here" in _faces_compare._why(view, one, other)
+    assert _faces_compare._why(replace(view, a=one.cell), one, other) == ""
