@@ -340,8 +340,8 @@ def test_two_conversions_at_once_end_in_one(package, tmp_path, monkeypatch):
     monkeypatch.setattr(smollm2, "find_spec", lambda name: object())
 
     def convert(path, into):
-        shutil.copytree(into, tmp_path / "models" / f"smollm2-{smollm2.digest(path)[:16]}")  # another run was faster
-        (tmp_path / "models" / f"smollm2-{smollm2.digest(path)[:16]}" / "theirs").touch()
+        shutil.copytree(into, tmp_path / "models" / f"smollm2-{smollm2.digest(path)}")  # another run was faster
+        (tmp_path / "models" / f"smollm2-{smollm2.digest(path)}" / "theirs").touch()
 
     monkeypatch.setattr(smollm2, "_convert", convert)
     assert [path.name for path in smollm2.converted(package).iterdir()] == ["theirs"]
@@ -361,7 +361,7 @@ def test_without_gguf_and_without_room_the_remedy_is_said(package, tmp_path, mon
 def test_the_packaged_model_knows_what_it_should():
     pytest.importorskip("gguf", reason="the package gguf is not installed")
     model = model_of("lm", "smollm2")
-    model.check()
+    assert model.check() == smollm2.digest(smollm2.packaged())
     said = ask(model, [Prompt("What is the capital of France?", ("Paris", "Berlin", "Madrid", "the moon"))])[0]
     assert said.text == "Paris" and said.probabilities[0] > 0.5
 
