@@ -25,6 +25,7 @@ SIZES = {
     "map": 94_500,
     "faces": 500,
     "neighbours": 2_000,
+    "ask": 36,
 }
 
 

@@ -51,10 +51,12 @@ class Local(Model):
             raise self.unusable(place, f"{type(error).__name__}: {error}") from error
         if lacking:
             raise self.unusable(place, f"it lacks {len(lacking)} of the model's tensors")
-        return folder_hash(Path(place)) if Path(place).is_dir() else self.commit()
+        return self.identity(place)
 
-    def commit(self) -> str:
-        """The Hub's commit of the loaded model, or ""."""
+    def identity(self, place: str) -> str:
+        """What tells the weights apart: the hash of a folder's files, or the Hub's commit ("" where nobody says)."""
+        if Path(place).is_dir():
+            return folder_hash(Path(place))
         return str(getattr(self.model.config, "_commit_hash", None) or "")
 
     def unusable(self, place: str, why: str) -> ProbeError:
@@ -125,6 +127,11 @@ class TextModel(Local):
             return smollm2.HUB_ID
         return str(smollm2.converted(packaged))
 
+    def identity(self, place: str) -> str:
+        if self.spec.options["model"] == smollm2.NAME and Path(place).is_dir():
+            return Path(place).name.removeprefix(f"{smollm2.NAME}-")  # the packaged file's hash
+        return super().identity(place)
+
     def load(self, place: str) -> list[str]:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -145,9 +152,9 @@ class TextModel(Local):
         except (AttributeError, NotImplementedError) as error:
             raise ValueError(f"its memory of a prompt cannot be shared between options: {error}") from error
         for (prompt, options), sums in zip(pairs, shared, strict=True):
-            for option, total in zip(options, sums, strict=True):
-                if abs(one_by_one(self.model, prompt, option) - total) > tolerance(self.model) * len(option):
-                    raise ValueError("its memory of a prompt cannot be shared between options")
+            option, total = max(zip(options, sums, strict=True), key=lambda pair: len(pair[0]))
+            if abs(one_by_one(self.model, prompt, option) - total) > tolerance(self.model) * len(option):
+                raise ValueError("its memory of a prompt cannot be shared between options")
 
     def encoded(self, prompt: Prompt) -> tuple[list[int], list[list[int]]]:
         """The tokens of a prompt and of each of its options after it."""
