@@ -21,6 +21,7 @@ from backend import probing
 from backend.build import status
 from backend.commands_probe import MODELS, summary, wanted_of
 from backend.metrics.neutrality import NEUTRAL
+from backend.probe_answers import settings_of
 from backend.probe_plan import IMAGE, TEXT, Wanted, pairs, plan, stratified
 from backend.probes import base
 from backend.probes.actions import Action, read_actions
@@ -387,9 +388,7 @@ def test_parts_that_somebody_put_there_are_not_taken(cache, model, monkeypatch, 
             said["probabilities"], said["answer"] = [0.9, 0.9, 0.9], "x"
         for path in writer.folder.iterdir():
             path.unlink()
-        kept.mark = "\n".join(
-            ["lm", "made", "wwwwwwww", probing.source_of(Scripted(model), plan(writer.audit, DIRECT), "", 0).settings]
-        )
+        kept.mark = "\n".join(["lm", "made", "wwwwwwww", settings_of(Scripted(model))])
         writer.keep(list(kept.answers), kept)
         assert len(writer.kept(kept.mark).answers) == 30
     else:
