@@ -160,11 +160,12 @@ def print_counts(spec: ModelSpec, planned: Plan, lines: Sequence[Count]) -> None
     cost = ", each of them one request, which the server may charge for" if "base_url" in spec.options else ""
     print(f"To ask {clean_text(spec.title)} at most: {total}{cost}.")
     if planned.note:
-        print(planned.note)
+        print(clean_text(planned.note))
 
 
 def print_table(rows: Sequence[Sequence[str]], left: int) -> None:
-    """Rows of texts in columns, the first `left` of them to the left."""
+    """Rows of texts in columns, the first `left` of them to the left; some are from an audit that a stranger made."""
+    rows = [[clean_text(text)[:100] for text in row] for row in rows]
     wide = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [text.ljust(wide[at]) if at < left else text.rjust(wide[at]) for at, text in enumerate(row)]
