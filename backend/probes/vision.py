@@ -101,6 +101,9 @@ class VisionModel(Local):
         inner = getattr(self.model, "model", None)
         if hasattr(inner, "rope_deltas"):
             inner.rope_deltas = None  # Qwen-VL's places of the last picture would be taken for this one's
+        if not head:
+            self.scorer.begin((), None)
+            return
         with torch.inference_mode():
             made = self.model(**trimmed(inputs, head), use_cache=True)
         self.scorer.begin(tuple(inputs["input_ids"][0, :head].tolist()), made.cache)
