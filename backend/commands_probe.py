@@ -99,6 +99,7 @@ def wanted_of(arguments: argparse.Namespace, spec: ModelSpec) -> Wanted:
         max(arguments.pictures, 1),
         spec.files.get("styles_file", STYLES_FILE),
         spec.files.get("options_file", OPTIONS),
+        spec.letters,
     )
 
 

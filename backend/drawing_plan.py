@@ -94,7 +94,9 @@ def _drawn(
             seed = seed_of(SEED, text, number + 1)
             for one in questions:
                 prompt = Drawn(text, one.answers, (), None, one.attribute, seed, picture)
-                probe = Probe(*about, one.attribute, "", f"{direction}/{STYLE}", place, number, one.means, prompt)
+                probe = Probe(
+                    *about, one.attribute, "", f"{direction}/{STYLE}", place, number, False, one.means, prompt
+                )
                 key = _hash([text, seed, picture, one.ask, one.answers, one.means])
                 found.append(Asked(probe, row, key))
     return found

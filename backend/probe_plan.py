@@ -36,6 +36,7 @@ class Wanted:
     pictures: int = 1
     styles_file: Path = STYLES
     options_file: Path = OPTIONS
+    letters: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,10 @@ def plan(audit: Audit, wanted: Wanted) -> Plan:
         for style in styles:
             for one in options:
                 if style.name.startswith(f"{direction}/") and style.probe == one.probe:
-                    wordings[f"{style.name}/{one.attribute}/{one.culture}"] = wording(style, one)
-                    asked += _expanded(some, style, one, wanted.rotations, digests)
+                    wordings[f"{style.name}/{one.attribute}/{one.culture}"] = wording(style, one, wanted.letters)
+                    asked += _expanded(some, style, one, wanted, digests)
+    if wanted.letters:
+        note = f"{note} Options were lettered, and a letter was asked for.".strip()
     if not asked:
         raise SpecError(f"{wanted.styles_file}: no style fits {', '.join(wanted.directions)} and the attributes chosen")
     attributes = {one.probe.attribute for one in asked}
@@ -149,20 +152,21 @@ def stratified(shown: list[tuple[Action, tuple[int, ...]]], limit: int) -> list[
     return [pair for _, _, _, pair in (ranked[:limit] if limit else ranked)]
 
 
-def wording(style: Style, options: Options) -> str:
+def wording(style: Style, options: Options, letters: bool = False) -> str:
     """A hash of everything that is said, beside profession, action and picture."""
-    words = (style.subject, style.paraphrases, options.asked, options.classes, options.texts)
+    words = [style.subject, style.paraphrases, options.asked, options.classes, options.texts]
+    words += [style.letters] if letters else []
     return _hash(json.dumps(words))[:16]
 
 
-def _expanded(shown, style: Style, options: Options, rotations: int, digests) -> list[Asked]:
+def _expanded(shown, style: Style, options: Options, wanted: Wanted, digests) -> list[Asked]:
     """The prompts of some inputs in one style, about one attribute.
 
     Where not every rotation is asked, each input and paraphrase begins with another one, so that over many inputs every
     option stands as often at every place.
     """
     count_ = len(options.texts)
-    turns = min(rotations, count_) if rotations else count_
+    turns = min(wanted.rotations, count_) if wanted.rotations else count_
     seen: set[str] = set()
     found = []
     for action, rows in shown:
@@ -171,7 +175,7 @@ def _expanded(shown, style: Style, options: Options, rotations: int, digests) ->
                 continue
             seen.add(action.profession)
         start = int(_hash(action.key, style.name, options.attribute, options.culture)[:8], 16)
-        for probe in expand(action, options, style):
+        for probe in expand(action, options, style, letters=wanted.letters):
             if (probe.rotation - start - probe.paraphrase) % count_ >= turns:
                 continue
             if style.direction == TEXT and not style.informed:

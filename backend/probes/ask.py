@@ -25,6 +25,7 @@ _COMMON = {
     "kind": Key(str, choices=tuple(KINDS)),
     "title": Key(str, ""),
     "batch": Key(int, 16, low=1, high=256),
+    "letters": Key(bool, False),
     **dict.fromkeys(FILES, Key(str, "")),
 }
 
@@ -73,7 +74,8 @@ def _model(table: dict[str, Any], where: str, folder: Path) -> ModelSpec:
         raise SpecError(f"{where}: name: use 1 to 40 small letters, digits and dashes")
     title = clean_text(values["title"])[:200] or values["name"]
     files = {key: find(values[key], folder) for key in FILES if values[key]}
-    return ModelSpec(values["name"], kind, title, values["batch"], {key: values[key] for key in keys}, folder, files)
+    options = {key: values[key] for key in keys}
+    return ModelSpec(values["name"], kind, title, values["batch"], options, folder, files, values["letters"])
 
 
 def make_model(spec: ModelSpec) -> Model:

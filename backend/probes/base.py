@@ -105,7 +105,7 @@ def checked_prompts(prompts: Sequence[Prompt], sees: bool = True) -> None:
 @dataclass(frozen=True)
 class ModelSpec:
     """One model of a file: `options` holds the keys of its kind, `folder` where relative paths begin, and `files` what
-    it is asked with, where that is not what assets/probes has."""
+    it is asked with, where that is not what assets/probes has. `letters`: it chooses among lettered options."""
 
     name: str
     kind: str
@@ -114,6 +114,7 @@ class ModelSpec:
     options: Mapping[str, Any]
     folder: Path
     files: Mapping[str, Path] = field(default_factory=dict)
+    letters: bool = False
 
 
 class Model(ABC):
