@@ -235,10 +235,7 @@ def expand(
     The input is the action, but for text-to-text, blind, which names no action: there it is the profession. Raises
     SpecError where style and options are of different probes, or a prompt gets too long.
     """
-    if style.probe != options.probe:
-        raise SpecError(f"style {style.name}: options of the {options.probe} probe do not belong to it")
-    if letters and (not style.letters or len(options.texts) > len(ascii_uppercase)):
-        raise SpecError(f"style {style.name}: letters: is missing at the top of its file, or there are over 26 options")
+    _belong(options, style, letters)
     profession, sentence = clean_text(action.profession), clean_text(action.text)
     words = {"profession": profession, "attribute": options.asked, "action": fill_subject(sentence, style.subject)}
     informed = style.informed or style.direction == "image-to-text"
@@ -263,6 +260,13 @@ def expand(
                 raise SpecError(f"{profession[:80]}: its prompt has {size}")
             found.append(Probe(*about, paraphrase, turn, letters, tuple(classes[place] for place in order), prompt))
     return found
+
+
+def _belong(options: Options, style: Style, letters: bool) -> None:
+    if style.probe != options.probe:
+        raise SpecError(f"style {style.name}: options of the {options.probe} probe do not belong to it")
+    if letters and (not style.letters or len(options.texts) > len(ascii_uppercase)):
+        raise SpecError(f"style {style.name}: letters: is missing at the top of its file, or there are over 26 options")
 
 
 def _prompt(template: str, words: dict[str, str], rows: list[tuple[str, ...]], letters: str) -> Prompt:
