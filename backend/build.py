@@ -255,8 +255,9 @@ def status(audit: Audit) -> list[dict[str, Any]]:
         rows.append(_status_row(audit, f"neighbours-{kind}", neighbour_stages.state(audit, kind)))
     for name in audit.manifest["stages"]:
         kind, called, _ = stage_parts(name)
-        if kind in ("embed", "regions", "map", "text"):
-            current = audit.texts.complete(called) if kind == "text" else audit.vectors.current(name)
+        if kind in ("embed", "regions", "map", "text", "probe"):
+            whole = {"text": audit.texts.complete, "probe": audit.probes.current}.get(kind)
+            current = whole(called) if whole else audit.vectors.current(name)
             rows.append(_status_row(audit, name, "done" if current else "stale"))
     about_faces = [name for name in audit.manifest["stages"] if stage_parts(name)[0] in ("faces", "averages")]
     for name in dict.fromkeys((*face_stages(audit), *about_faces)):

@@ -18,7 +18,7 @@ ROOMS = {
     "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "yaml"},
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
-    "backend.store": {"backend.records", "pyarrow", "filelock"},
+    "backend.store": {"backend.records", "backend.metrics.neutrality", "pyarrow", "filelock"},
     "backend.spec": {"backend.records"},
     "backend.prompts": {"backend.records", "backend.spec"},
     "backend.systems": {
@@ -50,6 +50,7 @@ ROOMS = {
             "backend.metrics",
             "backend.describe",
             "backend.systems",
+            "backend.pictures",
         ),
         *("PIL", "torch", "transformers", "safetensors", "gguf"),
     },
@@ -81,6 +82,16 @@ ROOMS = {
     },
     "backend.texts": {"backend", "PIL", "tqdm"},
     "backend.commands_text": {"backend", "tqdm"},
+    "backend.probe_plan": {
+        *("backend.records", "backend.spec", "backend.metrics", "backend.probes", "backend.store"),
+    },
+    "backend.drawing_plan": {
+        *("backend.prompts", "backend.spec", "backend.generate", "backend.probe_plan", "backend.probes"),
+        *("backend.store",),
+    },
+    "backend.probe_answers": {"backend.metrics", "backend.probe_plan", "backend.probes", "backend.store"},
+    "backend.probing": {"backend", "PIL"},
+    "backend.commands_probe": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {
