@@ -235,7 +235,8 @@ def status(audit: Audit) -> list[dict[str, Any]]:
     for name in audit.manifest["stages"]:
         kind, called, _ = stage_parts(name)
         if kind not in ("measure", "neighbours"):
-            current = audit.texts.complete(called) if kind == "text" else audit.vectors.current(name)
+            whole = {"text": audit.texts.complete, "probe": audit.probes.current}.get(kind)
+            current = whole(called) if whole else audit.vectors.current(name)
             rows.append(_status_row(audit, name, "done" if current else "stale"))
     return rows
 

@@ -18,7 +18,7 @@ ROOMS = {
     "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "yaml"},
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
-    "backend.store": {"backend.records", "pyarrow", "filelock"},
+    "backend.store": {"backend.records", "backend.metrics.neutrality", "pyarrow", "filelock"},
     "backend.spec": {"backend.records"},
     "backend.prompts": {"backend.records", "backend.spec"},
     "backend.systems": {

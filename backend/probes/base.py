@@ -73,7 +73,7 @@ def ranked(prompt: Prompt, sums: Sequence[float], tokens: Sequence[int]) -> Answ
 
     Source: Brown and others (2020), section 2.4 (per-token likelihood of completions).
     """
-    if not all(math.isfinite(value) for value in sums):
+    if not all(tokens) or not all(math.isfinite(value) for value in sums):
         return Answer(FAILED, None, reason="the model gave an option no likelihood")
     scores = [value / count for value, count in zip(sums, tokens, strict=True)]
     weights = [math.exp(score - max(scores)) for score in scores]

@@ -70,19 +70,30 @@ class Scorer:
         takes = inspect.signature(model.forward).parameters
         self._positions, self._keeps = "position_ids" in takes, "logits_to_keep" in takes
         self._trunk: tuple[Tokens, Any] = ((), None)
+        config = model.config.get_text_config()
+        windows = (getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size"))
+        self._window = min((window for window in windows if window), default=None)
+
+    def begin(self, tokens: Tokens, cache: Any) -> None:
+        """Go on from tokens that were read elsewhere (with a picture): the next prompts begin with them."""
+        self._trunk = (tuple(tokens), cache)
 
     def sums(
         self, prompts: Sequence[Tokens], options: Sequence[Sequence[Tokens]], batch: int = 16
     ) -> list[list[float]]:
         """For each prompt the sum of ln p(token | all before it) over the tokens of each of its options.
 
-        Prompts and options are lists of token numbers, none empty.
+        Prompts and options are lists of token numbers, none empty. A model that looks back only so far reads longer
+        prompts one at a time: its window would count the padding of a batch.
         """
         import torch
 
         totals: list[list[float]] = [[] for _ in prompts]
         if not prompts:
             return totals
+        longest = max(map(len, prompts)) + max(len(option) for some in options for option in some)
+        if self._window and longest > self._window:
+            batch = 1
         texts = [tuple(prompt) for prompt in prompts]
         with torch.inference_mode():
             trunk = self._read_trunk(texts)

@@ -5,7 +5,8 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 (what is computed from an audit). vectors.py reads embeddings, regions and maps (`Audit.vectors`), vector_writers.py
 writes them; arrays.py holds the one, summaries.py the other of their files.
 neighbours.py reads and neighbour_writers.py writes what finds images that are like another (`Audit.neighbours`).
-texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them. faces.py reads detections and average
+texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them; probes.py and probe_writers.py do so
+with what models answered to neutral inputs (`Audit.probes`). faces.py reads detections and average
 faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py writes them.
 """
 
@@ -15,6 +16,8 @@ from backend.store.faces import Faces
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
 from backend.store.neighbours import Links, Words
+from backend.store.probe_writers import ProbeWriter, write_probes
+from backend.store.probes import ProbeSource
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
 from backend.store.stages import StageWriter
@@ -34,6 +37,8 @@ __all__ = [
     "FaceWriter",
     "Faces",
     "Links",
+    "ProbeSource",
+    "ProbeWriter",
     "Quality",
     "Region",
     "Regions",
@@ -52,6 +57,7 @@ __all__ = [
     "write_averages",
     "write_links",
     "write_map",
+    "write_probes",
     "write_regions",
     "write_texts",
     "writing",

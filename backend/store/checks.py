@@ -24,7 +24,7 @@ MOST = 2**53
 OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
 """As importers name columns: 60 letters, and a number where two would be the same."""
 _FILE = re.compile(
-    r"((images|measures|embeddings|regions|map|text|neighbours|faces)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
+    r"((images|measures|embeddings|regions|map|text|probes|neighbours|faces)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 )
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -32,7 +32,7 @@ _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 """An embedding's name."""
 _VECTORS = re.compile(
-    rf"(embed|map|text)-({NAME})|(regions|averages)-({NAME})-([1-9][0-9]{{0,3}})"
+    rf"(embed|map|text|probe)-({NAME})|(regions|averages)-({NAME})-([1-9][0-9]{{0,3}})"
     rf"|(neighbours)-(colour|words|embedding-{NAME})"
 )
 _NEIGHBOURS = {"colour": [""], "words": ["-codebook", "-offsets", "-postings", "-graph"]}
@@ -45,8 +45,8 @@ def measure_file(name: str) -> str:
 
 
 def stage_parts(name: str) -> tuple[str, str, int]:
-    """What a stage's name says: its kind ("embed", "regions", "map", "text", "faces", "averages", "neighbours", else
-    "measure"), its embedding, describer or kind of neighbours, and k.
+    """What a stage's name says: its kind ("embed", "regions", "map", "text", "probe", "faces", "averages",
+    "neighbours", else "measure"), its embedding, describer, model or kind of neighbours, and k.
 
     >>> stage_parts("regions-blip-vqa-24"), stage_parts("averages"), stage_parts("colourfulness")
     (('regions', 'blip-vqa', 24), ('averages', '', 0), ('measure', '', 0))
@@ -68,6 +68,8 @@ def stage_files(name: str) -> list[str]:
         return [f"map/{embedding}.npy"]
     if kind == "text":
         return [f"text/{embedding}.parquet"]
+    if kind == "probe":
+        return [f"probes/{embedding}.parquet"]
     if kind == "neighbours":
         return [f"neighbours/{embedding}{part}.npy" for part in _NEIGHBOURS.get(embedding, ["-levels", "-links"])]
     if kind == "faces":

@@ -1,0 +1,77 @@
+"""One way to ask every kind of model: prompts with options in, answers out. `KINDS` is the list of kinds."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from backend.probes.base import Answer, Model, ModelSpec, ProbeError, Prompt, checked_prompts
+from backend.probes.chat import ChatAPI
+from backend.probes.text import TextModel
+from backend.probes.vision import BlipModel, VisionModel
+from backend.records import clean_text
+from backend.spec import Key, SpecError, checked_table
+
+KINDS: dict[str, type[Model]] = {"lm": TextModel, "vlm": VisionModel, "blip-vqa": BlipModel, "openai-chat": ChatAPI}
+"""To add a kind: one class and one line here."""
+NAME = r"[a-z0-9][a-z0-9-]{0,39}"
+_COMMON = {
+    "name": Key(str),
+    "kind": Key(str, choices=tuple(KINDS)),
+    "title": Key(str, ""),
+    "batch": Key(int, 16, low=1, high=256),
+}
+
+__all__ = ["KINDS", "Answer", "Model", "ModelSpec", "ProbeError", "Prompt", "ask", "load_models", "make_model"]
+
+
+def ask(model: Model, prompts: Sequence[Prompt]) -> list[Answer]:
+    """An answer a prompt, in their order. `model.check()` must have been called.
+
+    Raises ProbeError, before anything is asked, where a prompt cannot be asked of any model (empty, too long, fewer
+    than two options, one twice) or has a picture for a model that reads text only. What this model alone cannot take,
+    a safety filter or a failure becomes an answer with that outcome. SpecError where no request can succeed.
+    """
+    checked_prompts(prompts, model.SEES)
+    return model.answers(prompts) if prompts else []
+
+
+def load_models(path: Path) -> list[ModelSpec]:
+    """Every [[models]] of a file, as in assets/probes/models.toml. Raises SpecError."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(
+            f"{path} cannot be read ({error.strerror or error}): give a file as assets/probes/models.toml"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path} is no TOML: {error}") from error
+    found: list[ModelSpec] = []
+    for number, table in enumerate(checked_table(data, {"models": Key(list)}, str(path), "")["models"], start=1):
+        where = f"{path}: models[{number}]"
+        if not isinstance(table, dict):
+            raise SpecError(f"{where}: is no table; write [[models]]")
+        spec = _model(table, where, path.parent)
+        if spec.name in [other.name for other in found]:
+            raise SpecError(f"{where}: name: {spec.name!r} is there twice; rename one")
+        found.append(spec)
+    return found
+
+
+def _model(table: dict[str, Any], where: str, folder: Path) -> ModelSpec:
+    chosen = {"kind": _COMMON["kind"]}
+    kind = checked_table({key: table[key] for key in chosen if key in table}, chosen, where, "")["kind"]
+    keys = KINDS[kind].KEYS
+    values = checked_table(table, {**_COMMON, **keys}, where, "")
+    if not re.fullmatch(NAME, values["name"]):
+        raise SpecError(f"{where}: name: use 1 to 40 small letters, digits and dashes")
+    title = clean_text(values["title"])[:200] or values["name"]
+    return ModelSpec(values["name"], kind, title, values["batch"], {key: values[key] for key in keys}, folder)
+
+
+def make_model(spec: ModelSpec) -> Model:
+    """The model that a spec describes; nothing is loaded yet."""
+    return KINDS[spec.kind](spec)
