@@ -74,11 +74,12 @@ def total(audit: Audit, asked: Asked, measure: str) -> Cell:
 
 @lru_cache(maxsize=256)
 def turns(audit: Audit, asked: Asked, measure: str) -> dict[str, list[tuple[int, Cell]]]:
-    """A measure by "paraphrase" and by "rotation": each with its number, over all the other."""
+    """A measure by "paraphrase" and by "rotation", where there were several: each with its number, over the other."""
     answers, found = answers_of(audit, asked), {}
     for name in ("paraphrase", "rotation"):
         column = answers.frame[name].to_numpy()
         numbers = np.unique(column).tolist()
+        numbers = numbers if len(numbers) > 1 else []
         found[name] = list(zip(numbers, cells_of([answers.table(column == n) for n in numbers], measure), strict=True))
     return found
 
@@ -123,7 +124,7 @@ def grouped(kind: str, professions: tuple[str, ...]) -> tuple[Row, ...]:
     for word, part in zip(BANDS, parts, strict=False):
         own = known.iloc[part]
         span = f"{own.min():.0f} to {own.max():.0f} % women"
-        found.append(_row(f"b:{word.lower()}", f"{word} fifth: {span}", kind, list(own.index)))
+        found.append(_row(f"b:{word.lower()}", f"{word} fifth, {span}", kind, list(own.index)))
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ from explorers._neutrality_html import bar_html
 from explorers._neutrality_view import Asked, NeutralityView, to_address
 from explorers._shared import address, count, escape
 
-PAGE = 36
+PAGE = 30
 SHORT_TEXT = 160
 OUTCOMES = {"unparsed": "no option could be read", "refused": "refused", "failed": "no answer came"}
 
@@ -71,6 +71,7 @@ def _kinds(view: NeutralityView, counts: Sequence[int], columns: Sequence[str]) 
 
 def _inputs(audit: Audit, view: NeutralityView, asked: Asked, part: pd.DataFrame, columns: Sequence[str]) -> str:
     """A page of answers, input by input."""
+    turned = data.answers_of(audit, asked).frame["rotation"].nunique() > 1
     several = part["profession"].nunique() > 1
     made = ""
     for (_, profession), own in part.groupby(["input", "profession"], sort=False, observed=True):
@@ -81,19 +82,21 @@ def _inputs(audit: Audit, view: NeutralityView, asked: Asked, part: pd.DataFrame
         pictures = figures(audit, rows, to_address(view)) if len(rows) else ""
         made += (
             f'<div class="lk-asked"><h4>{name}{escape(action)}</h4><div class="lk-asked-body">{pictures}'
-            f"{_answers(own, columns)}</div></div>"
+            f"{_answers(own, columns, turned)}</div></div>"
         )
-    return made
+    return f'<div class="lk-askeds">{made}</div>'
 
 
-def _answers(own: pd.DataFrame, columns: Sequence[str]) -> str:
+def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool) -> str:
+    """One input's answers; with the option that came first where the options were `turned`."""
     chances = any(len(held) for held in own["probabilities"])
-    head = "<th scope=col>Wording</th><th scope=col>First option</th><th scope=col>Answer</th>"
+    head = f"<th scope=col>Wording</th>{'<th scope=col>First option</th>' if turned else ''}<th scope=col>Answer</th>"
     head += "<th scope=col>Probabilities</th>" if chances else ""
     options = columns[:-1]
     rows = ""
     for one in own.itertuples(index=False):
-        cells = f"<td>{int(one.paraphrase) + 1}</td><td>{escape(options[int(one.rotation) % len(options)])}</td>"
+        cells = f"<td>{int(one.paraphrase) + 1}</td>"
+        cells += f"<td>{escape(options[int(one.rotation) % len(options)])}</td>" if turned else ""
         cells += f"<td>{_answer(one, columns)}</td>"
         cells += f"<td>{_chances(one.probabilities, options)}</td>" if chances else ""
         rows += f"<tr>{cells}</tr>"
@@ -104,8 +107,10 @@ def _answer(one: object, columns: Sequence[str]) -> str:
     """The chosen option with its colour; else what became of the prompt, and what the model wrote."""
     if one.outcome == "answered":
         at = columns.index(one.answer)
-        return f'<i class="lk-key" style="background:{words.colour_of(at, len(columns))}"></i>{escape(one.answer)}'
-    said = f'<i class="lk-key lk-unread"></i>{OUTCOMES.get(str(one.outcome), escape(one.outcome))}'
+        key = f'<i class="lk-key" style="background:{words.colour_of(at, len(columns))}"></i>'
+        return f'<span class="lk-given">{key}{escape(one.answer)}</span>'
+    told = OUTCOMES.get(str(one.outcome), escape(one.outcome))
+    said = f'<span class="lk-given"><i class="lk-key lk-unread"></i>{told}</span>'
     text = str(one.text)
     if len(text) > SHORT_TEXT:
         return f"{said}<details><summary>“{escape(text[:SHORT_TEXT])}…”</summary>{escape(text[SHORT_TEXT:])}</details>"

@@ -21,7 +21,7 @@ from explorers._neutrality_measures import SHARES, Cell
 from explorers._neutrality_published import Published
 from explorers._neutrality_view import STYLES, Asked, NeutralityView
 
-MOST_SPREAD = 8
+MOST_SPREAD = 6
 
 
 def styles_shown(audit: Audit, view: NeutralityView) -> list[str]:
@@ -45,7 +45,7 @@ def plot_text(text: str, lines: int = 2, width: int = 22) -> str:
     """Text for Plotly's labels, which know a few tags and few entities: escaped, on lines of so many letters, cut.
 
     >>> plot_text("a <b> language model of many words, and more")
-    'a &lt;b&gt; language<br>model of many words, …'
+    'a &lt;b&gt; language model<br>of many words, and …'
     """
     broken = textwrap.wrap(" ".join(text.split()), width, max_lines=lines, placeholder=" …") or [""]
     return "<br>".join(html.escape(line, quote=False) for line in broken)
@@ -84,11 +84,11 @@ def models_figure(audit: Audit, view: NeutralityView, shown: Heat | None) -> go.
 
 def axes(drawn: go.Figure, labels: Sequence[str], measure: str, classes: tuple[str, ...]) -> None:
     """A row a label (safe for Plotly already) and the axis of a measure, its ends in words; AG's zero is a line."""
-    ends = words.ends_of(measure, classes)
-    title = f"{ends[0]}; 0: even; {ends[1]}" if measure == "ag" else "; ".join(ends)
+    title = "<br>".join(plot_text(end, 1, 40) for end in words.ends_of(measure, classes))
     span = [-1.06, 1.06] if measure == "ag" else [-3, 103] if measure in SHARES else [-0.03, 1.03]
-    axis_style(drawn, ["" for _ in labels], plot_text(title, 1, 100), span, " %" if measure in SHARES else "")
-    drawn.update_layout(yaxis={"ticktext": list(labels)})
+    axis_style(drawn, ["" for _ in labels], title, span, " %" if measure in SHARES else "")
+    tall = 36 if any("<br>" in label for label in labels) else 30
+    drawn.update_layout(height=max(tall * len(labels), 60) + 90, yaxis={"ticktext": list(labels)}, margin={"t": 68})
     if measure == "ag":
         drawn.add_vline(x=0, line={"color": GREY, "width": 1})
 
@@ -206,6 +206,7 @@ def spread_figure(audit: Audit, view: NeutralityView, shown: Heat) -> go.Figure:
             hovertemplate="%{customdata}<extra>%{fullData.name}</extra>",
         )
     axes(drawn, labels, measure, state.classes_of(audit, view))
+    drawn.update_layout(height=max(30, 10 * len(columns)) * len(labels) + 90)
     return drawn
 
 

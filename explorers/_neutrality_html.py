@@ -26,9 +26,7 @@ def link_to(view: NeutralityView, row: Row, asked: Asked) -> str:
 def heat_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
     """The heatmap: a table whose cells are links to the answers behind them. One cell is a stop for Tab, the arrow
     keys move among them (assets/neutrality.js)."""
-    heads = "".join(
-        f'<th scope="col"><span>{escape(words.column_title(audit, view, c))}</span></th>' for c in shown.columns
-    )
+    heads = "".join(f'<th scope="col">{_head(audit, view, asked)}</th>' for asked in shown.columns)
     if shown.sign:
         heads += '<th scope="col"><span>US labour force</span></th>'
     chosen = data.open_cell(shown, view)
@@ -36,7 +34,7 @@ def heat_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
     first = {
         "profession": "Profession",
         "group": "Occupation group",
-        "band": "Professions by women in the labour force",
+        "band": "Professions, by women in the labour force",
     }
     label = f"{words.SHORT[shown.measure]} by {first[shown.kind].lower()} and model"
     hidden = f"{shown.hidden:,} more are not shown: " if shown.hidden else ""
@@ -45,6 +43,14 @@ def heat_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
         f'<div class="lk-heat-box" role="region" aria-label="{escape(label)}"><table class="lk-heat"><thead><tr>'
         f'<th scope="col"><span>{first[shown.kind]}</span></th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
         f"{f'<p class=lk-reading>{hidden}</p>' if hidden else ''}"
+    )
+
+
+def _head(audit: Audit, view: NeutralityView, asked: Asked) -> str:
+    """A column's head: the model, then what sets its columns apart."""
+    more = ", ".join(words.apart(view, asked))
+    return (
+        f"<span>{escape(words.title_of(audit, asked.model))}</span>{f'<small>{escape(more)}</small>' if more else ''}"
     )
 
 

@@ -14,7 +14,7 @@ from explorers import _neutrality_words as words
 from explorers._neutrality import Heat
 from explorers._neutrality_html import bar_html
 from explorers._neutrality_measures import Cell, pairs_of
-from explorers._neutrality_view import NeutralityView
+from explorers._neutrality_view import Asked, NeutralityView
 from explorers._shared import count, escape, percent
 
 PAIRS = (
@@ -44,7 +44,10 @@ def bars_html(audit: Audit, view: NeutralityView, shown: Heat | None) -> str:
     rows = ""
     for asked in shown.columns if shown else ():
         cell = data.total(audit, asked, measure)
-        rows += _bar_row(words.column_title(audit, view, asked), cell, columns, f"n = {count(cell.inputs, 'input')}")
+        n = f"n = {count(cell.inputs, 'input')}"
+        value = "" if cell.few else f"{words.SHORT[measure]} {words.number(cell.value, measure)}, "
+        moved = f"{value}{'; '.join(_ranges(audit, asked, measure))}"
+        rows += _bar_row(words.column_title(audit, view, asked), cell, columns, n, moved)
     known = _counted(audit, view) if view.published else {}
     if known:
         rows += "<dt><b>Published</b></dt><dd></dd>"
@@ -57,13 +60,16 @@ def bars_html(audit: Audit, view: NeutralityView, shown: Heat | None) -> str:
     return f'<h3>What was answered</h3>{answers_legend(columns)}<dl class="lk-answered">{rows}</dl>'
 
 
-def _bar_row(title: str, cell: Cell, columns: tuple[str, ...], n: str) -> str:
+def _bar_row(title: str, cell: Cell, columns: tuple[str, ...], n: str, moved: str = "") -> str:
     said = ", ".join(
         f"{name} {number:,} ({percent(number / max(1, cell.answers))})"
         for name, number in zip(columns, cell.counts, strict=True)
         if number
     )
-    return f"<dt>{escape(title)}</dt><dd>{bar_html(cell, large=True)}<small>{escape(said)}; {escape(n)}</small></dd>"
+    more = f"<small>{escape(moved)}</small>" if moved else ""
+    return (
+        f"<dt>{escape(title)}</dt><dd>{bar_html(cell, large=True)}<small>{escape(said)}; {escape(n)}</small>{more}</dd>"
+    )
 
 
 def _counted(audit: Audit, view: NeutralityView) -> dict[str, published.Published]:
@@ -106,21 +112,26 @@ def models_html(audit: Audit, view: NeutralityView, shown: Heat | None) -> str:
     return f'<h3>Model by model</h3><p class="lk-reading">{escape(" ".join(said))}</p>{legend}'
 
 
+def _ranges(audit: Audit, asked: Asked, measure: str) -> list[str]:
+    """How far wordings and orders move a measure: "−0.05 to +0.04 over 3 wordings"."""
+    parts = []
+    for name, own in data.turns(audit, asked, measure).items():
+        values = [cell.value for _, cell in own if cell.value == cell.value and not cell.few]
+        if len(values) > 1:
+            noun = {"paraphrase": "wording", "rotation": "first option"}[name]
+            parts.append(f"{words.span(min(values), max(values), measure)} over {count(len(values), noun)}")
+    return parts
+
+
 def spread_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
-    """Above the chart of wordings: how far they, and the order of the options, move the measure."""
-    said = []
+    """Beside the chart of wordings: how far they, and the order of the options, move the measure."""
+    said, measure = "", shown.measure
     for asked in shown.columns[: charts.MOST_SPREAD]:
-        cell, parts = data.total(audit, asked, shown.measure), []
-        for name, own in data.turns(audit, asked, shown.measure).items():
-            values = [c.value for _, c in own if c.value == c.value and not c.few]
-            noun = {"paraphrase": "wording", "rotation": "order"}[name]
-            if len(values) > 1:
-                ends = words.span(min(values), max(values), shown.measure)
-                parts.append(f"{ends} over {count(len(values), noun)}")
+        parts = _ranges(audit, asked, measure)
         if parts:
+            value = words.number(data.total(audit, asked, measure).value, measure)
             title = escape(words.column_title(audit, view, asked))
-            mean = words.number(cell.value, shown.measure)
-            said.append(f"<li><b>{title}</b>: {mean} in all; {escape('; '.join(parts))}</li>")
+            said += f"<li><b>{title}</b>: {value} in all; {escape('; '.join(parts))}</li>"
     if not said:
         return "<h3>Does the wording matter?</h3><p class='lk-reading'>Asked in one wording and one order only.</p>"
     marks = "".join(
@@ -128,9 +139,13 @@ def spread_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
         for mark, colour, title in charts.column_legend(audit, view, shown.columns[: charts.MOST_SPREAD])
     )
     marks = f'<ul class="lk-legend">{marks}</ul>' if len(shown.columns) > 1 else ""
+    more = len(shown.columns) - charts.MOST_SPREAD
+    cut = f" The first {charts.MOST_SPREAD} columns are drawn." if more > 0 else ""
     return (
-        f'<h3>Does the wording matter?</h3><p class="lk-reading">{escape(words.SHORT[shown.measure])} of the same inputs '
-        f'in each wording, and with each option first.</p><ul class="lk-spread">{"".join(said)}</ul>{marks}'
+        f'<h3>Does the wording matter?</h3><p class="lk-reading">{escape(words.SHORT[measure])} of the same inputs in '
+        f"each wording, and with each option first, with 95 % intervals. Marks far apart say that the value hangs on "
+        f"how it was asked.{cut}</p>"
+        f'<ul class="lk-spread">{said}</ul>{marks}'
     )
 
 

@@ -103,9 +103,13 @@ def title_of(audit: Audit, model: str) -> str:
 
 def column_title(audit: Audit, view: NeutralityView, asked: Asked) -> str:
     """What names a column: the model, and what else sets it apart from the others."""
+    return ", ".join([title_of(audit, asked.model), *apart(view, asked)])
+
+
+def apart(view: NeutralityView, asked: Asked) -> list[str]:
+    """What sets one model's columns apart: style and culture, where a view compares them."""
     more = [asked.style] if view.style == state.COMPARE else []
-    more += [asked.culture] if view.culture == state.COMPARE and asked.culture else []
-    return ", ".join([title_of(audit, asked.model), *more])
+    return more + ([asked.culture] if view.culture == state.COMPARE and asked.culture else [])
 
 
 def ends_of(measure: str, classes: tuple[str, ...]) -> tuple[str, str]:

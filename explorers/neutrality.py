@@ -27,6 +27,8 @@ TITLE = "Neutrality"
 DATA = files.DATA
 table = files.table
 
+BESIDE = 5
+"""With more columns than these the answers lie below the heatmap, not beside it."""
 NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one; Published results need none.</p>"
 DRAWER = (
     '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
@@ -147,7 +149,6 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
             models = _chart("lk-neutral-models-chart", board)
         with gr.Column(min_width=340):
             bars = gr.HTML(**board)
-            spread = _chart("lk-neutral-spread", board)
     with gr.Column() as heat_controls, gr.Row():
         made.rows = _box("Rows", "rows", 170)
         made.order = _box("Order", "order", 170)
@@ -160,13 +161,18 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         )
         made.full = gr.Checkbox(label="Intervals and n in the cells", min_width=180)
     heat = gr.HTML(min_height=300, js_on_load=WATCH + PNG, elem_id="lk-neutral-board", **board)
+    with gr.Row() as for_spread:
+        with gr.Column(min_width=340):
+            said = gr.HTML(**board)
+        with gr.Column(min_width=340):
+            spread = [gr.Plot(**plot_options("lk-neutral-spread")), gr.HTML(js_on_load=PNG, **board)]
     with gr.Accordion("Pairs of classes", open=False, visible=False) as for_pairs:
         pairs = gr.HTML(**board)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
     with gr.Accordion("What this cannot show", open=False):
         gr.Markdown(CANNOT)
-    made.shown = [heading, sentence, *models, bars, *spread, heat_controls, heat, for_pairs, pairs]
+    made.shown = [heading, sentence, *models, bars, heat_controls, heat, for_spread, said, *spread, for_pairs, pairs]
     return made
 
 
@@ -226,9 +232,10 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
         gr.Plot(visible=False) if blank else gr.Plot(finish(figure, title, source), visible=True),
         "" if blank else png_html("lk-neutral-models-chart", f"{SLUG}-models", csv),
         beside.bars_html(audit, view, shown),
-        *_spread(audit, view, shown, source),
         gr.Column(visible=shown is not None),
         _board(audit, view, shown),
+        gr.Row(visible=shown is not None),
+        *_spread(audit, view, shown, source),
         gr.Accordion(visible=len(state.classes_of(audit, view)) > 2),
         beside.pairs_html(audit, view, shown),
     ]
@@ -249,4 +256,5 @@ def _board(audit: Audit, view: NeutralityView, shown: data.Heat | None) -> str:
         return parts.without_html(audit, view) + parts.published_link(view)
     left = parts.legend_html(audit, view, shown) + parts.heat_html(audit, view, shown)
     left += parts.files_html(view) + parts.left_out_html(audit, view) + parts.published_link(view)
-    return f'<div class="lk-neutral"><div>{left}</div>{answers.panel_html(audit, view, shown)}</div>'
+    wide = " lk-neutral-wide" if len(shown.columns) > BESIDE else ""
+    return f'<div class="lk-neutral{wide}"><div>{left}</div>{answers.panel_html(audit, view, shown)}</div>'
