@@ -80,6 +80,12 @@ ROOMS = {
     },
     "backend.texts": {"backend", "PIL", "tqdm"},
     "backend.commands_text": {"backend", "tqdm"},
+    "backend.probe_plan": {
+        *("backend.records", "backend.spec", "backend.metrics", "backend.probes", "backend.store"),
+    },
+    "backend.probe_answers": {"backend.metrics", "backend.probe_plan", "backend.probes", "backend.store"},
+    "backend.probing": {"backend", "PIL"},
+    "backend.commands_probe": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {

@@ -64,7 +64,9 @@ def make_llava(folder: Path) -> Path:
     text = LlamaConfig(vocab_size=len(words), max_position_embeddings=2048, pad_token_id=0, **SIZES, **SPREAD)
     vision = CLIPVisionConfig(image_size=28, patch_size=14, projection_dim=16, **SIZES, **SPREAD)
     image = words.convert_tokens_to_ids("<image>")
-    config = LlavaConfig(vision, text, image_token_id=image, image_seq_length=4, vision_feature_layer=-1)
+    config = LlavaConfig(
+        vision_config=vision, text_config=text, image_token_id=image, image_seq_length=4, vision_feature_layer=-1
+    )
     LlavaForConditionalGeneration(config).save_pretrained(folder)
     pictures = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
     more = {"patch_size": 14, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
@@ -73,11 +75,9 @@ def make_llava(folder: Path) -> Path:
 
 
 def make_qwen(folder: Path) -> Path:
-    """Save a Qwen2VLForConditionalGeneration, whose places are three-dimensional, and its processor."""
+    """Save a Qwen2VLForConditionalGeneration, whose places are three-dimensional, and its tokenizer."""
     import torch
-    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLProcessor
-    from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
-    from transformers.models.qwen2_vl.video_processing_qwen2_vl import Qwen2VLVideoProcessor
+    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration
 
     torch.manual_seed(0)
     marks = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
@@ -95,6 +95,30 @@ def make_qwen(folder: Path) -> Path:
         vision_end_token_id=end,
     )
     Qwen2VLForConditionalGeneration(config).save_pretrained(folder)
-    pictures = Qwen2VLImageProcessorPil(min_pixels=56 * 56, max_pixels=84 * 84)
-    Qwen2VLProcessor(pictures, words, Qwen2VLVideoProcessor(), chat_template=template).save_pretrained(folder)
+    words.save_pretrained(folder)
     return folder
+
+
+class QwenProcessor:
+    """What Qwen2VLProcessor does with one picture, without its video part (which wants torchvision)."""
+
+    def __init__(self, folder: str | Path) -> None:
+        from transformers import AutoTokenizer
+        from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
+
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.chat_template = self.tokenizer.chat_template
+        self._pictures = Qwen2VLImageProcessorPil(min_pixels=56 * 56, max_pixels=84 * 84)
+
+    def apply_chat_template(self, said, **options):
+        return self.tokenizer.apply_chat_template(said, **options)
+
+    def __call__(self, text, images=None, return_tensors="pt"):
+        seen = dict(self._pictures(images=images, return_tensors="pt")) if images else {}
+        if images:
+            times = int(seen["image_grid_thw"][0].prod()) // 4
+            text = [text[0].replace("<|image_pad|>", "<|image_pad|>" * times, 1)]
+        made = dict(self.tokenizer(text, return_tensors="pt"))
+        made.pop("token_type_ids", None)
+        image = self.tokenizer.convert_tokens_to_ids("<|image_pad|>")
+        return made | seen | {"mm_token_type_ids": (made["input_ids"] == image).long()}

@@ -13,16 +13,19 @@ from backend.probes.chat import ChatAPI
 from backend.probes.text import TextModel
 from backend.probes.vision import BlipModel, VisionModel
 from backend.records import clean_text
-from backend.spec import Key, SpecError, checked_table
+from backend.spec import Key, SpecError, checked_table, find
 
 KINDS: dict[str, type[Model]] = {"lm": TextModel, "vlm": VisionModel, "blip-vqa": BlipModel, "openai-chat": ChatAPI}
 """To add a kind: one class and one line here."""
+FILES = ("styles_file", "options_file", "professions_file")
+"""What a model is asked with, where it is not what assets/probes has: paths as in `model`."""
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 _COMMON = {
     "name": Key(str),
     "kind": Key(str, choices=tuple(KINDS)),
     "title": Key(str, ""),
     "batch": Key(int, 16, low=1, high=256),
+    **dict.fromkeys(FILES, Key(str, "")),
 }
 
 __all__ = ["KINDS", "Answer", "Model", "ModelSpec", "ProbeError", "Prompt", "ask", "load_models", "make_model"]
@@ -69,7 +72,8 @@ def _model(table: dict[str, Any], where: str, folder: Path) -> ModelSpec:
     if not re.fullmatch(NAME, values["name"]):
         raise SpecError(f"{where}: name: use 1 to 40 small letters, digits and dashes")
     title = clean_text(values["title"])[:200] or values["name"]
-    return ModelSpec(values["name"], kind, title, values["batch"], {key: values[key] for key in keys}, folder)
+    files = {key: find(values[key], folder) for key in FILES if values[key]}
+    return ModelSpec(values["name"], kind, title, values["batch"], {key: values[key] for key in keys}, folder, files)
 
 
 def make_model(spec: ModelSpec) -> Model:

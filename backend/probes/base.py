@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -104,7 +104,8 @@ def checked_prompts(prompts: Sequence[Prompt], sees: bool = True) -> None:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """One model of a file: `options` holds the keys of its kind, `folder` where relative paths begin."""
+    """One model of a file: `options` holds the keys of its kind, `folder` where relative paths begin, and `files` what
+    it is asked with, where that is not what assets/probes has."""
 
     name: str
     kind: str
@@ -112,6 +113,7 @@ class ModelSpec:
     batch: int
     options: Mapping[str, Any]
     folder: Path
+    files: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Model(ABC):

@@ -77,7 +77,7 @@ class _Client(ImagesAPI):
             return Refused("the server's filter kept the answer back", "filtered")
         if not isinstance(said, str):
             return Refused("the answer holds no text")
-        text = clean_text(said.replace(self.key() or "\0", "***"))
+        text = clean_text(said).replace(self.key() or "\0", "***")
         also = request.also or ((),) * len(request.options)
         place = parse(text, [(option, *more) for option, more in zip(request.options, also, strict=True)])
         return Answer(UNPARSED if place is None else ANSWERED, place, text[:LONGEST_RAW])

@@ -49,7 +49,7 @@ def converted(path: Path, folder: Path | None = None) -> Path:
     read. Raises ProbeError.
     """
     folder = folder or models_folder()
-    place = folder / f"{NAME}-{digest(path)[:16]}"
+    place = folder / f"{NAME}-{digest(path)}"
     if place.is_dir():
         return place
     if find_spec("gguf") is None:

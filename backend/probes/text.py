@@ -17,7 +17,7 @@ from backend.systems.pipeline import folder_hash
 LOADING = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, AssertionError, ImportError)
 TEMPLATE = {"enable_thinking": False, "date_string": "26 Jul 2024"}
 """For chat templates that ask: no thinking aloud before the answer, and one date for all runs."""
-_TRIAL = [("Is water wet?", ("yes", "no, it is not")), ("What colour is the sky of a day like this?", ("blue", "a b"))]
+TRIAL = [("Is water wet?", ("yes", "no, it is not")), ("What colour is the sky of a day like this?", ("blue", "a b"))]
 
 
 class Local(Model):
@@ -51,10 +51,12 @@ class Local(Model):
             raise self.unusable(place, f"{type(error).__name__}: {error}") from error
         if lacking:
             raise self.unusable(place, f"it lacks {len(lacking)} of the model's tensors")
-        return folder_hash(Path(place)) if Path(place).is_dir() else self.commit()
+        return self.identity(place)
 
-    def commit(self) -> str:
-        """The Hub's commit of the loaded model, or ""."""
+    def identity(self, place: str) -> str:
+        """What tells the weights apart: the hash of a folder's files, or the Hub's commit ("" where nobody says)."""
+        if Path(place).is_dir():
+            return folder_hash(Path(place))
         return str(getattr(self.model.config, "_commit_hash", None) or "")
 
     def unusable(self, place: str, why: str) -> ProbeError:
@@ -125,6 +127,11 @@ class TextModel(Local):
             return smollm2.HUB_ID
         return str(smollm2.converted(packaged))
 
+    def identity(self, place: str) -> str:
+        if self.spec.options["model"] == smollm2.NAME and Path(place).is_dir():
+            return Path(place).name.removeprefix(f"{smollm2.NAME}-")  # the packaged file's hash
+        return super().identity(place)
+
     def load(self, place: str) -> list[str]:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -139,16 +146,15 @@ class TextModel(Local):
 
     def _try(self) -> None:
         """Sharing prefixes must change nothing: some models' memory cannot be shared. Raises ValueError."""
-        pairs = [self.encoded(Prompt(text, options)) for text, options in _TRIAL]
+        pairs = [self.encoded(Prompt(text, options)) for text, options in TRIAL]
         try:
             shared = self.scorer.sums([prompt for prompt, _ in pairs], [options for _, options in pairs])
         except (AttributeError, NotImplementedError) as error:
             raise ValueError(f"its memory of a prompt cannot be shared between options: {error}") from error
-        limit = 1e-2 if self.model.dtype.itemsize == 4 else 0.5
         for (prompt, options), sums in zip(pairs, shared, strict=True):
-            for option, total in zip(options, sums, strict=True):
-                if abs(one_by_one(self.model, prompt, option) - total) > limit * len(option):
-                    raise ValueError("its memory of a prompt cannot be shared between options")
+            option, total = max(zip(options, sums, strict=True), key=lambda pair: len(pair[0]))
+            if abs(one_by_one(self.model, prompt, option) - total) > tolerance(self.model) * len(option):
+                raise ValueError("its memory of a prompt cannot be shared between options")
 
     def encoded(self, prompt: Prompt) -> tuple[list[int], list[list[int]]]:
         """The tokens of a prompt and of each of its options after it."""
@@ -190,6 +196,11 @@ class TextModel(Local):
     def _most(self) -> int:
         held = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
         return min(self.tokenizer.model_max_length, held or self.tokenizer.model_max_length)
+
+
+def tolerance(model: Any) -> float:
+    """How far a token's log-probability may be off in a trial: half precision depends on the shape of a batch."""
+    return 1e-2 if model.dtype.itemsize >= 4 else 0.5
 
 
 def too_long(tokens: int, most: int) -> Answer:

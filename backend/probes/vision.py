@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from backend.describe import DescribeError, load_asker
 from backend.probes.base import FAILED, Answer, ProbeError, Prompt, ranked
 from backend.probes.scoring import Scorer, common
-from backend.probes.text import TEMPLATE, Local, marked, marks_of, too_long
+from backend.probes.text import TEMPLATE, TRIAL, Local, marked, marks_of, tolerance, too_long
 from backend.spec import Key
 
 
@@ -31,9 +31,32 @@ class VisionModel(Local):
         self._image = getattr(config, "image_token_id", None) or getattr(config, "image_token_index", None)
         if self._image is None:
             raise ValueError("its configuration names no token for a picture")
-        self._marks = marks_of(self.tokenizer)
+        self._marks = [*marks_of(self.tokenizer), str(self.tokenizer.convert_ids_to_tokens(self._image))]
         self.scorer = Scorer(self.model)
+        if not lacking:
+            self._try()
         return lacking
+
+    def _try(self) -> None:
+        """Reading the picture once must change nothing. Raises ValueError."""
+        import torch
+        from PIL import Image
+
+        prompt = Prompt(*TRIAL[0], picture=Image.linear_gradient("L"))
+        inputs, options = self.encoded(prompt)
+        try:
+            answer = self._about_one([prompt])[0]
+        except (AttributeError, NotImplementedError) as error:
+            raise ValueError(f"its memory of a prompt cannot be shared between options: {error}") from error
+        if not answer.loglikelihoods:
+            raise ValueError(answer.reason)
+        for option, total in zip(options, answer.loglikelihoods, strict=True):
+            whole = extended(inputs, option)
+            with torch.inference_mode():
+                logits = self.model(**whole).logits[0, -len(option) - 1 : -1].float().log_softmax(-1)
+            alone = logits.gather(1, whole["input_ids"][0, -len(option) :, None]).sum().item()
+            if abs(alone - total) > tolerance(self.model) * len(option):
+                raise ValueError("its memory of a prompt cannot be shared between options")
 
     def answers(self, prompts: Sequence[Prompt]) -> list[Answer]:
         found: dict[int, Answer] = {}
@@ -98,14 +121,22 @@ class VisionModel(Local):
         return inputs, [row[shared:] for row in ids[1:]]
 
 
+OF_TOKENS = {"input_ids": 0, "attention_mask": 1, "mm_token_type_ids": 0, "token_type_ids": 0}
+"""The inputs that have a value for every token, and what it is for a token of text."""
+
+
 def trimmed(inputs: dict[str, Any], length: int) -> dict[str, Any]:
     """A model's inputs with only the first tokens; what belongs to the picture stays whole."""
-    width = inputs["input_ids"].shape[1]
-    of_tokens = ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids")
-    return {
-        key: value[:, :length] if key in of_tokens and value.shape[-1] == width else value
-        for key, value in inputs.items()
-    }
+    return {key: value[:, :length] if key in OF_TOKENS else value for key, value in inputs.items()}
+
+
+def extended(inputs: dict[str, Any], tokens: Sequence[int]) -> dict[str, Any]:
+    """A model's inputs with tokens of text after them."""
+    import torch
+
+    ids = torch.tensor([list(tokens)], device=inputs["input_ids"].device)
+    more = {key: ids if key == "input_ids" else torch.full_like(ids, text) for key, text in OF_TOKENS.items()}
+    return {key: torch.cat([value, more[key]], dim=1) if key in more else value for key, value in inputs.items()}
 
 
 class BlipModel(Local):

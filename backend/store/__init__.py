@@ -16,7 +16,7 @@ from backend.store.faces import Faces
 from backend.store.files import StoreError, audit_folder, audit_names, writing
 from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
 from backend.store.neighbours import Links, Words
-from backend.store.probe_writers import ProbeWriter, write_probes
+from backend.store.probe_writers import Kept, ProbeWriter, write_probes
 from backend.store.probes import ProbeSource
 from backend.store.reader import Audit
 from backend.store.rows import interrupted
@@ -36,6 +36,7 @@ __all__ = [
     "EmbeddingWriter",
     "FaceWriter",
     "Faces",
+    "Kept",
     "Links",
     "ProbeSource",
     "ProbeWriter",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +20,7 @@ from backend.store.files import NEXT, StoreError, commit, sync
 from backend.store.probes import (
     DIRECTIONS,
     KEYS,
+    LONGEST_NOTE,
     OUTCOMES,
     SCHEMA,
     STYLES,
@@ -31,8 +35,20 @@ from backend.store.stages import list_stage
 SAID = ("answer", "outcome", "text", "probabilities")
 """What a model adds to a prompt."""
 PART = pa.schema([("key", pa.string()), *(SCHEMA.field(name) for name in SAID)])
+MOST_NOTES = 10
 DIGITS = 4
 """Decimal places that are kept of a probability: more say nothing, and do not compress."""
+
+
+@dataclass
+class Kept:
+    """Key of a prompt -> what was answered (the values SAID); what the model had to say of it, a sentence each; what
+    tells this model from others of its name; and the seconds it took."""
+
+    answers: dict[str, dict[str, Any]]
+    notes: list[str]
+    mark: str = ""
+    seconds: float = 0.0
 
 
 class ProbeWriter:
@@ -50,20 +66,26 @@ class ProbeWriter:
         source = self.audit.probes.sources.get(name)
         return None if source is None else (source, self.audit.probes.table(name))
 
-    def kept(self) -> dict[str, dict[str, object]]:
-        """Key -> what was answered, of every batch that an interrupted run has kept. What cannot be read is none."""
-        found: dict[str, dict[str, object]] = {}
+    def kept(self, mark: str | None = None) -> Kept:
+        """What interrupted runs of a model with this mark have kept (None: of any). What cannot be read is none."""
+        found = Kept({}, [])
         for path in sorted(self.folder.glob("*.parquet")):
-            found.update(_part(path))
+            part = _part(path)
+            if mark is None or part.mark == mark:
+                found.answers.update(part.answers)
+                found.notes.extend(note for note in part.notes if note not in found.notes)
+                found.seconds += part.seconds
         return found
 
-    def keep(self, keys: Iterable[str], said: pd.DataFrame) -> None:
-        """Keep a batch: its keys, and the columns SAID."""
+    def keep(self, keys: Sequence[str], batch: Kept) -> None:
+        """Keep a batch, its answers in the order of the keys."""
+        said = pd.DataFrame([batch.answers[key] for key in keys], columns=list(SAID))
         table = as_table(said.assign(key=list(keys)), PART)
-        name = hashlib.sha256("\n".join(table.column("key").to_pylist()).encode()).hexdigest()[:32]
+        told = {"mark": batch.mark, "notes": json.dumps(batch.notes[:MOST_NOTES]), "seconds": str(batch.seconds)}
+        name = hashlib.sha256("\n".join([batch.mark, *keys]).encode()).hexdigest()[:32]
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{name}.parquet"
-        pq.write_table(table, path.with_suffix(NEXT))
+        pq.write_table(table.replace_schema_metadata(told), path.with_suffix(NEXT))
         sync(path.with_suffix(NEXT))
         os.replace(path.with_suffix(NEXT), path)
 
@@ -71,7 +93,7 @@ class ProbeWriter:
         """Remove the batches of which every answer is among `keys`, and what no run could read."""
         gone = set(keys)
         for path in sorted(self.folder.glob("*")):
-            if path.suffix != ".parquet" or set(_part(path)) <= gone:
+            if path.suffix != ".parquet" or set(_part(path).answers) <= gone:
                 path.unlink()
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
@@ -92,17 +114,22 @@ class ProbeWriter:
         commit(self.audit.folder, self.audit.manifest, [self.file])
 
 
-def _part(path: Path) -> dict[str, dict[str, object]]:
-    """The answers of a kept batch by their keys; none where the file is no such batch."""
+def _part(path: Path) -> Kept:
+    """A kept batch; an empty one where the file is no such batch."""
+    nothing = Kept({}, [])
     try:
         table = pq.read_table(path)
-    except (OSError, ValueError, pa.ArrowException):
-        return {}
-    if not table.schema.remove_metadata().equals(PART) or any(column.null_count for column in table.columns):
-        return {}
-    if len(table) and not set(pc.unique(table.column("outcome")).to_pylist()) <= set(OUTCOMES):
-        return {}
-    return {row.pop("key"): row for row in table.to_pylist()}
+        told = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        notes, seconds, mark = json.loads(told["notes"]), float(told["seconds"]), told["mark"]
+    except (OSError, ValueError, KeyError, RecursionError, pa.ArrowException):
+        return nothing
+    right = table.schema.remove_metadata().equals(PART) and not any(column.null_count for column in table.columns)
+    right = right and set(pc.unique(table.column("outcome")).to_pylist()) <= set(OUTCOMES)
+    right = right and isinstance(notes, list) and all(isinstance(note, str) for note in notes)
+    if not right or not 0 <= seconds < 1e9:
+        return nothing
+    answers = {row.pop("key"): row for row in table.to_pylist()}
+    return Kept(answers, [note[:LONGEST_NOTE] for note in notes[:MOST_NOTES]], mark, seconds)
 
 
 def _sorted(values: pd.DataFrame, source: ProbeSource) -> pd.DataFrame:

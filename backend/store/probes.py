@@ -40,6 +40,7 @@ SCHEMA = pa.schema(
 )
 KEYS = ("direction", "style", "attribute", "culture", "profession", "action", "row", "paraphrase", "rotation")
 """What tells one answer from another, in the order in which they are sorted."""
+_TEXTS = {**dict.fromkeys(("kind", "title", "model", "fingerprint", "settings"), LONGEST_NAME), "note": LONGEST_NOTE}
 _LISTS = {"attributes": MOST_ATTRIBUTES, "classes": MOST_ATTRIBUTES, "cultures": 100, "directions": 4, "styles": 4}
 
 
@@ -48,9 +49,9 @@ class ProbeSource:
     """A model that was asked: `name` names its table, `title` is for people, `model` is what its file calls it.
 
     `classes` maps every attribute to the classes that could be chosen beside "no preference", in the order of
-    `probabilities`. `fingerprint` tells its weights apart ("" where nobody says). `wordings` maps
-    direction/style/attribute/culture to a hash of the words that were asked in. `limit` is the most inputs that the
-    last run was allowed (0: all).
+    `probabilities`. `fingerprint` tells its weights apart ("" where nobody says), `settings` (a hash) how they were
+    used. `wordings` maps direction/style/attribute/culture to a hash of the words that were asked in. `limit` is the
+    most inputs that the last run was allowed (0: all).
     """
 
     name: str
@@ -65,10 +66,13 @@ class ProbeSource:
     wordings: Mapping[str, str] | None = None
     limit: int = 0
     note: str = ""
+    settings: str = ""
 
     def parameters(self) -> dict[str, Any]:
         """What a manifest holds of it."""
-        held = {key: getattr(self, key) for key in ("kind", "title", "model", "fingerprint", "limit", "note")}
+        held = {
+            key: getattr(self, key) for key in ("kind", "title", "model", "fingerprint", "settings", "limit", "note")
+        }
         held |= {key: list(getattr(self, key)) for key in ("cultures", "directions", "styles")}
         return held | {
             "attributes": list(self.classes),
@@ -84,9 +88,7 @@ class ProbeSource:
 def read_source(name: str, held: Mapping[str, Any]) -> ProbeSource:
     """A source from what a manifest holds of it. Raises StoreError where a part is missing, too long or unknown."""
     wrong = StoreError(f"the manifest does not say what the model {name!r} was asked. Run its probe again.")
-    texts = {"kind": LONGEST_NAME, "title": LONGEST_NAME, "model": LONGEST_NAME, "fingerprint": LONGEST_NAME}
-    texts["note"] = LONGEST_NOTE
-    if not all(isinstance(held.get(key), str) and len(held[key]) <= most for key, most in texts.items()):
+    if not all(isinstance(held.get(key), str) and len(held[key]) <= most for key, most in _TEXTS.items()):
         raise wrong
     lists = {key: held.get(key) for key in (*_LISTS, "wordings")}
     if not all(_words(lists[key], most) for key, most in (*_LISTS.items(), ("wordings", MOST_SETS))):
@@ -100,7 +102,7 @@ def read_source(name: str, held: Mapping[str, Any]) -> ProbeSource:
         raise wrong
     wordings = dict(text.rpartition("=")[::2] for text in lists["wordings"])
     more = {key: tuple(lists[key]) for key in ("cultures", "directions", "styles")}
-    plain = {key: held[key] for key in (*texts, "limit")}
+    plain = {key: held[key] for key in (*_TEXTS, "limit")}
     return ProbeSource(
         name, classes=dict(zip(lists["attributes"], each, strict=True)), wordings=wordings, **more, **plain
     )
