@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import quote_plus
 
 from plotly.colors import sample_colorscale
 
@@ -18,9 +19,9 @@ from explorers._neutrality_view import SLUG, Asked, NeutralityView, to_address
 from explorers._shared import address, escape, percent
 
 
-def link_to(view: NeutralityView, row: Row, asked: Asked) -> str:
-    """The address of a view with the answers behind one cell."""
-    return to_address(replace(view, row=row.key, column=asked.column, answer="", page=1))
+def link_to(base: str, row: Row, asked: Asked) -> str:
+    """The address of a view, whose own is `base` without an open cell, with the answers behind one cell."""
+    return f"{base}&row={quote_plus(row.key)}&column={quote_plus(asked.column)}"
 
 
 def heat_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
@@ -30,7 +31,8 @@ def heat_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
     if shown.sign:
         heads += '<th scope="col"><span>US labour force</span></th>'
     chosen = data.open_cell(shown, view)
-    body = "".join(_row_html(view, shown, row, chosen) for row in shown.rows)
+    base = to_address(replace(view, row="", column="", answer="", page=1))
+    body = "".join(_row_html(view, shown, row, chosen, base) for row in shown.rows)
     first = {
         "profession": "Profession",
         "group": "Occupation group",
@@ -54,19 +56,19 @@ def _head(audit: Audit, view: NeutralityView, asked: Asked) -> str:
     )
 
 
-def _row_html(view: NeutralityView, shown: Heat, row: Row, chosen: tuple[Row, Asked]) -> str:
-    cells = "".join(_cell_html(view, shown, row, asked, (row, asked) == chosen) for asked in shown.columns)
+def _row_html(view: NeutralityView, shown: Heat, row: Row, chosen: tuple[Row, Asked], base: str) -> str:
+    links = [(asked, link_to(base, row, asked)) for asked in shown.columns]
+    cells = "".join(_cell_html(view, shown, row, asked, link, (row, asked) == chosen) for asked, link in links)
     if shown.sign:
         cells += _labour_html(shown, row)
     pooled = ' class="lk-heat-pooled"' if row.kind != shown.kind else ""
     return f'<tr{pooled}><th scope="row"><span>{escape(row.label)}</span></th>{cells}</tr>'
 
 
-def _cell_html(view: NeutralityView, shown: Heat, row: Row, asked: Asked, current: bool) -> str:
+def _cell_html(view: NeutralityView, shown: Heat, row: Row, asked: Asked, to: str, current: bool) -> str:
     cell = shown.cells[row.key, asked.column]
     title = f"{row.label}: {words.cell_words(cell, shown.measure)}"
-    href = escape(link_to(view, row, asked))
-    link = f'class="lk-view" href="?{href}" title="{escape(title)}" tabindex="-1"'
+    link = f'class="lk-view" href="?{escape(to)}" title="{escape(title)}" tabindex="-1"'
     link += ' aria-current="true"' if current else ""
     if not cell.inputs:
         return f'<td class="lk-heat-none">{cell.few}</td>'

@@ -31,8 +31,8 @@ MEASURES = {
 SHARES = ("neutral_accuracy", "unparsed")
 CHOSEN = ("ag", "delta_ag")
 """Measures that rest on the answers which chose a class."""
-AT_ONCE = 4_000_000
-"""Numbers of one table of draws that are kept; longer ones are drawn piece by piece."""
+MOST_ALIKE = 8000
+"""Tables of up to so many inputs are drawn as `measures` draws them; longer ones by their distinct rows."""
 IN_CACHE = 160_000
 """Numbers that cells worked on together hold: more is slower, as they leave the processor's cache."""
 
@@ -72,10 +72,13 @@ def of_sums(sums: NDArray, measure: str) -> Floats:
     return neutral_accuracy({"neutral_accuracy": neutral, "unparsed": sums[..., -1]}[measure], total)
 
 
-@lru_cache(maxsize=24)
-def _weights(n: int) -> NDArray[np.float32]:
-    """How often each of n inputs is drawn in each resample: those of `measures`, seed 0. Not to be written to."""
-    drawn = np.random.default_rng([0, n]).multinomial(n, np.full(n, 1 / n), size=DRAWS).astype(np.float32)
+@lru_cache(maxsize=32)
+def _weights(n: int) -> NDArray[np.uint8]:
+    """How often each of n inputs is drawn in each resample: those of `measures`, seed 0. Not to be written to.
+
+    No input is drawn 256 times: even of 8,000 draws that has a probability below 1e-300.
+    """
+    drawn = np.random.default_rng([0, n]).multinomial(n, np.full(n, 1 / n), size=DRAWS).astype(np.uint8)
     drawn.setflags(write=False)
     return drawn
 
@@ -83,16 +86,21 @@ def _weights(n: int) -> NDArray[np.float32]:
 def resampled(tables: NDArray) -> Floats:
     """Summed resamples of tables of equal shape (cells, inputs, columns): shape (cells, draws, columns).
 
-    Tables with the same number of inputs share their draws; each cell's own interval is exact for that.
+    Tables with the same number of inputs share their draws; each cell's own interval is exact for that. Of more than
+    MOST_ALIKE inputs, those with equal rows are drawn together (a multinomial over the distinct rows), which is the
+    same distribution by other random numbers.
     """
     cells, n, columns = tables.shape
-    if n * DRAWS <= AT_ONCE:
-        wide = tables.transpose(1, 0, 2).reshape(n, cells * columns).astype(np.float32)
-        return (_weights(n) @ wide).reshape(DRAWS, cells, columns).transpose(1, 0, 2).astype(float)
-    rng, wide = np.random.default_rng([0, n]), tables.transpose(1, 0, 2).reshape(n, cells * columns).astype(float)
-    even, step = np.full(n, 1 / n), max(1, AT_ONCE // n)
-    parts = [rng.multinomial(n, even, size=min(step, DRAWS - at)) @ wide for at in range(0, DRAWS, step)]
-    return np.concatenate(parts).reshape(DRAWS, cells, columns).transpose(1, 0, 2)
+    if n > MOST_ALIKE:
+        return np.stack([_by_rows(table) for table in tables])
+    wide = tables.transpose(1, 0, 2).reshape(n, cells * columns).astype(np.float32)
+    return (_weights(n).astype(np.float32) @ wide).reshape(DRAWS, cells, columns).transpose(1, 0, 2).astype(float)
+
+
+def _by_rows(table: NDArray) -> Floats:
+    rows, times = np.unique(table, axis=0, return_counts=True)
+    rng = np.random.default_rng([0, len(table)])
+    return (rng.multinomial(len(table), times / len(table), size=DRAWS) @ rows).astype(float)
 
 
 def ends(value: Floats, drawn: Floats, shifted: bool) -> tuple[Floats, Floats]:

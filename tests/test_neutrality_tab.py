@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -20,8 +21,10 @@ from explorers import _neutrality_published as published
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers import neutrality
+from explorers._neutrality_html import heat_html
 from explorers._neutrality_measures import MEASURES, _weights, cells_of, pairs_of, resampled
 from explorers._neutrality_view import Asked
+from explorers._shared import escape as html_of
 from explorers._shared import labour_force
 
 LM = Asked("made-lm", "text-to-text", "informed-direct", "gender", "")
@@ -72,11 +75,13 @@ def test_many_cells_at_once_are_what_one_is(measure, columns):
             assert (cell.value, cell.low, cell.high) == pytest.approx((one.value, one.low, one.high), nan_ok=True)
 
 
-def test_long_tables_are_drawn_piece_by_piece_alike(monkeypatch):
-    table = random_tables(4)[-1][None]
-    whole = resampled(table)
-    monkeypatch.setattr("explorers._neutrality_measures.AT_ONCE", 1000)
-    assert (resampled(table) == whole).all()
+def test_long_tables_are_drawn_by_distinct_rows_with_like_intervals(monkeypatch):
+    table = random_tables(4)[-1].repeat(8, axis=0)
+    exact = cells_of([table], "delta_neutrality")[0]
+    monkeypatch.setattr("explorers._neutrality_measures.MOST_ALIKE", 100)
+    other = cells_of([table], "delta_neutrality")[0]
+    assert resampled(table[None]).sum(axis=2).tolist() == [[9 * len(table)] * 1000]
+    assert (other.low, other.high) == pytest.approx((exact.low, exact.high), abs=0.003)
     assert not _weights(64).flags.writeable
 
 
@@ -283,6 +288,7 @@ def test_the_answers_behind_a_cell(stores, audit):
     found = answers.behind(audit, asked, row.professions)
     assert found["profession"].unique().tolist() == ["accountant"]
     assert len(found) == 12
+    assert f"?{html_of(state.to_address(replace(view, order='value')))}" in heat_html(audit, view, shown)
     html = answers.panel_html(audit, view, shown)
     assert html.count("<tr>") == 2 + 12
     assert "A person is adding up columns of receipts" in html
