@@ -164,6 +164,12 @@ def usual_rows(audit: Audit, series: tuple[Asked, ...]) -> str:
     return "profession"
 
 
+def kind_of(audit: Audit, view: NeutralityView) -> str:
+    """The kind of rows of a view: its own choice, else what suits the answers."""
+    columns = tuple(state.series_of(audit, view))
+    return view.rows or (usual_rows(audit, columns) if columns else "profession")
+
+
 @dataclass(frozen=True)
 class Heat:
     """The heatmap of a view: its rows from the top, its columns, its cells by (row, column), and how many rows are not
@@ -189,7 +195,7 @@ def heat(audit: Audit, view: NeutralityView) -> Heat | None:
     if not columns:
         return None
     measure, professions = state.measure_of(audit, view), professions_of(audit, columns)
-    kind = view.rows or usual_rows(audit, columns)
+    kind = kind_of(audit, view)
     levels = [kind, "group"] if kind == "profession" and view.order == "group" else [kind]
     found = {
         (key, asked.column): cell

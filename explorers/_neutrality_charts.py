@@ -230,50 +230,48 @@ def column_legend(audit: Audit, view: NeutralityView, columns: Sequence[Asked]) 
 
 
 def heat_figure(audit: Audit, view: NeutralityView, shown: Heat) -> go.Figure:
-    """The heatmap as a figure: its PNG is drawn from it. What has no value to show is grey and says why."""
+    """The heatmap as a figure: its PNG is drawn from it. What has no value to show is white and says why."""
     names = [plot_text(words.column_title(audit, view, asked), 3, 16) for asked in shown.columns]
     table = [[shown.cells[row.key, asked.column] for asked in shown.columns] for row in shown.rows]
     if shown.sign:
         names.append("US labour<br>force")
         for cells, row in zip(table, shown.rows, strict=True):
-            cells.append(
-                Cell(shown.labour(row), float("nan"), float("nan"), 0, (), "" if row.women == row.women else "–")
-            )
+            few = "" if row.women == row.women else "–"
+            cells.append(Cell(shown.labour(row), float("nan"), float("nan"), 0, (), few))
+    bar = {"title": {"text": words.SHORT[shown.measure]}, "thickness": 12, "len": 220, "lenmode": "pixels"}
     drawn = go.Figure(
         go.Heatmap(
             z=[[None if cell.few else cell.value for cell in cells] for cells in table],
-            text=[["" if cell.few else words.number(cell.value, shown.measure) for cell in cells] for cells in table],
-            texttemplate="%{text}",
             colorscale=words.SCALES.get(shown.measure, "Cividis"),
             zmin=-1 if shown.measure == "ag" else 0,
             zmax=1,
             xgap=2,
             ygap=1,
-            colorbar={
-                "title": {"text": words.SHORT[shown.measure]},
-                "thickness": 12,
-                "len": min(1, 12 / len(table) + 0.2),
-            },
+            colorbar={**bar, "y": 1, "yanchor": "top"},
         )
     )
-    few = [(x, y, cell.few) for y, cells in enumerate(table) for x, cell in enumerate(cells) if cell.few]
+    spots = [(x, y, cell) for y, cells in enumerate(table) for x, cell in enumerate(cells)]
+    inks = ["#666666" if cell.few else words.shade(cell.value, shown.measure)[1] for _, _, cell in spots]
     drawn.add_scatter(
-        x=[x for x, _, _ in few],
-        y=[y for _, y, _ in few],
-        text=[text for _, _, text in few],
+        x=[x for x, _, _ in spots],
+        y=[y for _, y, _ in spots],
+        text=[cell.few or words.number(cell.value, shown.measure) for _, _, cell in spots],
         mode="text",
-        textfont={"color": "#666666", "size": 10},
+        textfont={"color": inks, "size": 11},
         showlegend=False,
     )
-    still = {"ticks": "", "showgrid": False, "zeroline": False}
-    labels = [plot_text(row.label, 1, 36) for row in shown.rows]
-    labels = [
-        f"<b>{said}</b>" if row.kind != shown.kind else said for said, row in zip(labels, shown.rows, strict=True)
-    ]
-    drawn.update_layout(
-        height=22 * len(table) + 110,
-        margin={"l": 240, "r": 60, "t": 60, "b": 10},
-        xaxis={**still, "side": "top", "tickvals": list(range(len(names))), "ticktext": names},
-        yaxis={**still, "range": [len(table) - 0.5, -0.5], "tickvals": list(range(len(table))), "ticktext": labels},
-    )
+    _heat_axes(drawn, names, shown)
     return drawn
+
+
+def _heat_axes(drawn: go.Figure, names: Sequence[str], shown: Heat) -> None:
+    still = {"ticks": "", "showgrid": False, "zeroline": False}
+    said = [plot_text(row.label, 1, 36) for row in shown.rows]
+    labels = [f"<b>{text}</b>" if row.kind != shown.kind else text for text, row in zip(said, shown.rows, strict=True)]
+    rows = len(labels)
+    drawn.update_layout(
+        height=max(22 * rows, 220) + 120,
+        margin={"l": 240, "r": 60, "t": 70, "b": 10},
+        xaxis={**still, "side": "top", "tickvals": list(range(len(names))), "ticktext": list(names)},
+        yaxis={**still, "range": [rows - 0.5, -0.5], "tickvals": list(range(rows)), "ticktext": labels},
+    )

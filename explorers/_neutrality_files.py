@@ -82,7 +82,10 @@ def heatmap(stores: Mapping[str, Audit], params: Params) -> Served | None:
     if shown is None:
         return None
     question = f"{words.SHORT[shown.measure]} of {view.attribute} in answers to neutral inputs"
-    source = f"audit {view.audit}, {view.direction}, {view.style}; grey words: too few inputs; labour force: CPS 2021"
+    source = (
+        f"audit {view.audit}, {view.direction}, {view.style}; n and 95 % intervals: in the CSV beside it; grey words: "
+    )
+    source += "under 20 inputs, or answers that chose" + ("; US labour force: CPS 2021" if shown.sign else "")
     made = finish(charts.heat_figure(audit, view, shown), question, source)
     return Served(str(made.plot).encode(), "application/json")
 

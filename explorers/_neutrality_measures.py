@@ -22,11 +22,11 @@ from backend.metrics.neutrality import (
 
 Floats = NDArray[np.float64]
 MEASURES = {
-    "ag": "AG: which of the two is chosen more",
-    "delta_ag": "ΔAG: how uneven the choices are",
-    "delta_neutrality": "ΔN: how neutral the answers are",
-    "neutral_accuracy": "Share of “no preference”",
-    "unparsed": "Share of unreadable answers",
+    "ag": "AG (balance)",
+    "delta_ag": "ΔAG (unevenness)",
+    "delta_neutrality": "ΔN (neutrality)",
+    "neutral_accuracy": "“No preference”",
+    "unparsed": "Unreadable",
 }
 SHARES = ("neutral_accuracy", "unparsed")
 CHOSEN = ("ag", "delta_ag")

@@ -87,7 +87,7 @@ def _counted(audit: Audit, view: NeutralityView) -> dict[str, published.Publishe
 def models_html(audit: Audit, view: NeutralityView, shown: Heat | None) -> str:
     """Above the chart of models: what a mark is, and which published figures stand beside."""
     measure, theirs = state.measure_of(audit, view), charts.published_of(audit, view)
-    said = [f"{state.MEASURES[measure]}. All professions together; lines are 95 % intervals (inputs drawn anew)."]
+    said = [f"{words.MEANING[measure]}. All professions together; lines are 95 % intervals (inputs drawn anew)."]
     if theirs:
         tables = ", ".join(dict.fromkeys(one.table for one in theirs))
         said.append(f"Hollow marks: published ({published.SOURCE}, {tables}), n = 1,016 inputs of their own each.")

@@ -176,7 +176,7 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> NeutralityView:
     audit = stores.get(first(params, "audit")) or next(with_probes, None) or next(iter(stores.values()))
     own = asked_of(audit)
     direction = first(params, "direction")
-    direction = direction if direction in DIRECTIONS else own[0].direction if own else "image-to-text"
+    direction = direction if direction in DIRECTIONS else own[0].direction if own else "text-to-text"
     mine = [one for one in own if one.direction == direction]
     styles, style = styles_of(audit, direction), first(params, "style")
     usual = next((one.style for one in mine), styles[0])

@@ -23,6 +23,13 @@ SHORT = {
     "neutral_accuracy": "“no preference”",
     "unparsed": "unreadable",
 }
+MEANING = {
+    "ag": "AG: which of the two is chosen more",
+    "delta_ag": "ΔAG: how uneven the choices are",
+    "delta_neutrality": "ΔN: how near all answers are to “no preference”",
+    "neutral_accuracy": "The share of answers that said “no preference”",
+    "unparsed": "The share of answers that could not be read",
+}
 ENDS = {
     "delta_ag": ("0: even", "1: one class takes all"),
     "delta_neutrality": ("0: one class takes all", "1: only “no preference”"),

@@ -90,7 +90,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     outputs = [*inputs, *made.shown]
 
     def changed(*values: Any) -> list[Any]:
-        view = state.from_params(stores, _params(values))
+        view = state.from_params(stores, _unpinned(stores, _params(values), params_of(str(values[-1] or ""))))
         return [*_updates(stores[view.audit], view), to_address(view)]
 
     def open_view(params: Params) -> list[Any]:
@@ -124,6 +124,17 @@ def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
     if first(kept, "audit", found.get("audit", [""])[0]) == found.get("audit", [""])[0]:
         found |= {name: kept[name] for name in ("row", "column") if name in kept}
     return found
+
+
+def _unpinned(stores: Mapping[str, Audit], params: dict[str, list[str]], kept: Params) -> dict[str, list[str]]:
+    """Measure and rows that nobody chose stay what suits the answers best, whatever else a visitor changes."""
+    before = state.from_params(stores, kept)
+    audit = stores[before.audit]
+    if not before.measure and params.get("measure") == [state.measure_of(audit, before)]:
+        params["measure"] = [""]
+    if not before.rows and params.get("rows") == [data.kind_of(audit, before)]:
+        params["rows"] = [""]
+    return params
 
 
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
@@ -185,7 +196,7 @@ def _chart(name: str, board: Mapping[str, Any]) -> tuple[gr.HTML, gr.Plot, gr.HT
     return gr.HTML(**board), gr.Plot(**plot_options(name)), gr.HTML(js_on_load=PNG, **board)
 
 
-def _choices(audit: Audit, view: NeutralityView, shown: data.Heat | None) -> list[Any]:
+def _choices(audit: Audit, view: NeutralityView) -> list[Any]:
     """The updates of the controls."""
     own = state.asked_of(audit)
     only = ", published only"
@@ -209,7 +220,7 @@ def _choices(audit: Audit, view: NeutralityView, shown: data.Heat | None) -> lis
         gr.Dropdown(measures, value=state.measure_of(audit, view)),
         gr.Dropdown(models, value=list(view.models), multiselect=True, visible=len(models) > 1),
         gr.Checkbox(value=view.published),
-        gr.Dropdown([(said, name) for name, said in state.ROWS.items()], value=shown.kind if shown else "profession"),
+        gr.Dropdown([(said, name) for name, said in state.ROWS.items()], value=data.kind_of(audit, view)),
         gr.Dropdown([(said, name) for name, said in state.ORDERS.items()], value=view.order),
         gr.Checkbox(value=view.full),
         gr.Textbox(value=view.query),
@@ -239,7 +250,7 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
         gr.Accordion(visible=len(state.classes_of(audit, view)) > 2),
         beside.pairs_html(audit, view, shown),
     ]
-    return [*_choices(audit, view, shown), *map(unbroken, filled)]
+    return [*_choices(audit, view), *map(unbroken, filled)]
 
 
 def _spread(audit: Audit, view: NeutralityView, shown: data.Heat | None, source: str) -> list[Any]:

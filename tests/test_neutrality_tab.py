@@ -203,6 +203,14 @@ def test_ag_becomes_delta_ag_where_there_are_more_classes(stores, audit):
     assert state.measure_of(audit, view_of(stores, "attribute=race")) == "delta_neutrality"
 
 
+def test_what_nobody_chose_is_not_pinned(stores):
+    kept = parse_qs("tab=neutrality&audit=probed&attribute=gender")
+    asked = {"attribute": ["race"], "measure": ["ag"], "rows": ["profession"]}
+    assert neutrality._unpinned(stores, dict(asked), kept) == {"attribute": ["race"], "measure": [""], "rows": [""]}
+    chosen = kept | {"measure": ["ag"], "rows": ["group"]}
+    assert neutrality._unpinned(stores, dict(asked), chosen) == asked
+
+
 def test_columns_of_styles_and_cultures(stores, audit):
     one = state.series_of(audit, view_of(stores))
     assert [asked.model for asked in one] == ["made-lm", "made-api"]
@@ -344,11 +352,11 @@ def test_an_audit_without_probes_shows_what_to_run_and_the_published_figures(sto
     state.asked_of.cache_clear()
     view = view_of(stores)
     html = "".join(part for part in neutrality._updates(audit, view) if isinstance(part, str))
-    assert ".venv/bin/python -m backend probe probed --model starter-vqa" in html
-    assert "Table 7" in html
+    assert ".venv/bin/python -m backend probe probed --model smollm2" in html
+    assert "Table 8" in html
     assert data.heat(audit, view) is None
     models = neutrality.table(stores, {})["model"].tolist()
-    assert models == ["LLaVA", "ViPLLaVA", "GeminiProVision", "GPT4V", "CoDi"]
+    assert models == ["LLaMA-Chat", "Mistral-Instruct", "GeminiPro", "GPT4", "CoDi"]
     assert neutrality.DATA["heatmap"](stores, {}) is None
     monkeypatch.undo()
     state.asked_of.cache_clear()
