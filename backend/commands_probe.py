@@ -12,18 +12,24 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from backend.drawing_plan import DIRECTIONS as DRAWN
+from backend.drawing_plan import STYLE, plan_drawings
+from backend.generate import chosen
 from backend.metrics.neutrality import FEWEST, Measure, measures, tally
-from backend.probe_plan import Wanted
-from backend.probes.ask import ModelSpec, ProbeError, load_models
+from backend.probe_plan import Plan, Wanted, plan
+from backend.probes.ask import Model, ModelSpec, ProbeError, load_models, make_model
+from backend.probes.drawing import Drawer, read_drawing
 from backend.probes.prompts import OPTIONS
 from backend.probes.prompts import STYLES as STYLES_FILE
-from backend.probing import Count, Plan, Probed, counts, directions_of, probe
+from backend.probing import Count, Probed, counts, directions_of, run
 from backend.records import clean_text, count
-from backend.spec import ROOT, SpecError
+from backend.spec import ROOT, SpecError, load_spec
 from backend.store import Audit, ProbeSource
 from backend.store.probes import DIRECTIONS, STYLES
+from backend.systems import KEYS
 
 MODELS = ROOT / "assets" / "probes" / "models.toml"
+DRAWING = ROOT / "assets" / "probes" / "starter-drawing.toml"
 COLUMNS = ("ag", "delta_ag", "delta_neutrality", "neutral_accuracy", "unparsed")
 HEADS = ("AG", "delta AG", "delta N", "neutral", "unparsed")
 
@@ -43,8 +49,13 @@ def add_probe_commands(commands: Any) -> list[argparse.ArgumentParser]:
     ask.add_argument("name", metavar="AUDIT", help="the audit's name: cache/AUDIT")
     ask.add_argument("--model", required=True, metavar="NAME", help="one of the models of --models")
     ask.add_argument("--models", type=Path, default=MODELS, metavar="FILE.toml", help=f"(default: {_short(MODELS)})")
-    text = "(default: text-to-text; a kind that sees only pictures: image-to-text; vlm: both)"
-    ask.add_argument("--directions", nargs="+", default=[], choices=DIRECTIONS[:2], metavar="DIRECTION", help=text)
+    text = "a spec: --model is one of its systems, and what it draws is judged"
+    ask.add_argument("--systems", type=Path, metavar="SPEC.toml", help=text)
+    text = f"what systems draw, and who judges it (default: {_short(DRAWING)})"
+    ask.add_argument("--drawing", type=Path, default=DRAWING, metavar="FILE.toml", help=text)
+    text = f"some of {', '.join(DIRECTIONS)} (default: text-to-text; a kind that sees only pictures: image-to-text; "
+    text += "vlm: both; systems: the last two)"
+    ask.add_argument("--directions", nargs="+", default=[], choices=DIRECTIONS, metavar="DIRECTION", help=text)
     text = f"some of {', '.join(STYLES)} (default: all)"
     ask.add_argument("--styles", nargs="+", default=[], choices=STYLES, metavar="STYLE", help=text)
     text = "some of those of the options' file (default: all)"
@@ -93,20 +104,43 @@ def wanted_of(arguments: argparse.Namespace, spec: ModelSpec) -> Wanted:
 
 def run_probe(arguments: argparse.Namespace) -> int:
     """`probe`: 0 where everything was asked; says first how much that is."""
-    spec = chosen_model(arguments.models, arguments.model)
-    wanted = wanted_of(arguments, spec)
-    planned, lines = counts(Audit.open(arguments.cache, arguments.name), spec, wanted)
-    print_counts(spec, planned, lines)
+    audit = Audit.open(arguments.cache, arguments.name)
+    model, planner = (_drawn if arguments.systems else _asked)(arguments)
+    planned = planner(audit)
+    print_counts(model.spec, planned, counts(audit, model.spec.name, planned))
     if arguments.dry_run:
         return 0
     try:
-        again = (arguments.anew, arguments.retry_failed)
-        done = probe(arguments.cache, arguments.name, spec, wanted, *again, progress=_bar(spec.name))
+        again = (arguments.anew, arguments.retry_failed, _bar(model.spec.name))
+        done = run(arguments.cache, arguments.name, model, planner, arguments.limit, *again)
     except ProbeError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     print_probed(arguments.name, done)
     return 0
+
+
+def _asked(arguments: argparse.Namespace) -> tuple[Model, Callable[[Audit], Plan]]:
+    """A model of a file, and what it is asked."""
+    if {*arguments.directions} & {*DRAWN}:
+        raise SpecError(f"--directions: {' and '.join(DRAWN)} are for systems that draw: give their spec as --systems")
+    spec = chosen_model(arguments.models, arguments.model)
+    wanted = wanted_of(arguments, spec)
+    return make_model(spec), lambda audit: plan(audit, wanted)
+
+
+def _drawn(arguments: argparse.Namespace) -> tuple[Model, Callable[[Audit], Plan]]:
+    """A system of a spec with its judge, and what it draws."""
+    if {*arguments.directions} - {*DRAWN} or {*arguments.styles} - {STYLE}:
+        raise SpecError(f"--systems: systems draw in the directions {' and '.join(DRAWN)}, in the style {STYLE} only")
+    drawing = read_drawing(arguments.drawing)
+    model = Drawer(chosen(load_spec(arguments.systems, KEYS), [arguments.model])[0], drawing)
+    able = DRAWN if model.system.REDRAWS else DRAWN[:1]
+    able = tuple(direction for direction in able if direction in (arguments.directions or drawing.prompts))
+    if {*arguments.directions} - {*able}:
+        raise SpecError(f"--directions: systems of kind {model.spec.kind} draw from a text only")
+    more = (arguments.professions, arguments.limit, tuple(arguments.attributes))
+    return model, lambda audit: plan_drawings(audit, drawing, able, *more)
 
 
 def _bar(name: str) -> Callable[[int], Callable[[int], object]]:
@@ -126,11 +160,12 @@ def print_counts(spec: ModelSpec, planned: Plan, lines: Sequence[Count]) -> None
     cost = ", each of them one request, which the server may charge for" if "base_url" in spec.options else ""
     print(f"To ask {clean_text(spec.title)} at most: {total}{cost}.")
     if planned.note:
-        print(planned.note)
+        print(clean_text(planned.note))
 
 
 def print_table(rows: Sequence[Sequence[str]], left: int) -> None:
-    """Rows of texts in columns, the first `left` of them to the left."""
+    """Rows of texts in columns, the first `left` of them to the left; some are from an audit that a stranger made."""
+    rows = [[clean_text(text)[:100] for text in row] for row in rows]
     wide = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [text.ljust(wide[at]) if at < left else text.rjust(wide[at]) for at, text in enumerate(row)]

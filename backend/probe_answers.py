@@ -10,7 +10,7 @@ from typing import Any
 
 from backend.metrics.neutrality import UNPARSED
 from backend.probe_plan import Asked, Plan
-from backend.probes.ask import KINDS, Answer, Model, ModelSpec
+from backend.probes.ask import Answer, Model
 from backend.probes.base import ANSWERED, FAILED
 from backend.store import ProbeSource
 from backend.store.probes import DIRECTIONS, KEYS, LONGEST, LONGEST_NOTE, OFF_ONE, SCHEMA, STYLES
@@ -48,14 +48,14 @@ def source_of(model: Model, planned: Plan, fingerprint: str, limit: int) -> Prob
         tuple(word for word in STYLES if word in used[1]),
         planned.wordings,
         limit,
-        settings=settings_of(spec),
+        settings=settings_of(model),
     )
 
 
-def settings_of(spec: ModelSpec) -> str:
+def settings_of(model: Model) -> str:
     """A hash of the options that change answers: not of where the model lies, nor of patience and keys."""
-    keys = KINDS[spec.kind].KEYS
-    told = {key: value for key, value in spec.options.items() if keys[key].settings and key not in PLACES}
+    quiet = {*PLACES, *(name for name, key in model.KEYS.items() if not key.settings)}
+    told = {key: value for key, value in model.spec.options.items() if key not in quiet}
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:8]
 
 

@@ -64,14 +64,13 @@ def directions_of(spec: ModelSpec, wanted: Sequence[str]) -> tuple[str, ...]:
 Earlier = tuple[ProbeSource, pd.DataFrame]
 
 
-def counts(audit: Audit, spec: ModelSpec, wanted: Wanted) -> tuple[Plan, list[Count]]:
-    """What a run would ask, a line for each direction, style, attribute and culture. Nothing is loaded or asked.
+def counts(audit: Audit, name: str, planned: Plan) -> list[Count]:
+    """What a run would ask a model, a line for each direction, style, attribute and culture. It loads nothing.
 
     Taken for answered is what the audit holds, or an interrupted run has kept, of a model of this name; where its
-    weights turn out to be others, `probe` refuses.
+    weights turn out to be others, `run` refuses.
     """
-    planned = plan(audit, wanted)
-    writer = ProbeWriter(audit, spec.name)
+    writer = ProbeWriter(audit, name)
     have, kept = _have(writer.earlier(), planned), writer.kept()
     lines: dict[tuple, list[Any]] = {}
     for one in planned.asked:
@@ -80,7 +79,7 @@ def counts(audit: Audit, spec: ModelSpec, wanted: Wanted) -> tuple[Plan, list[Co
         line[1] += 1
         if one.identity not in have and one.key not in kept.answers:
             line[2].add(one.key)
-    return planned, [Count(*place, len(seen), n, len(left)) for place, (seen, n, left) in lines.items()]
+    return [Count(*place, len(seen), n, len(left)) for place, (seen, n, left) in lines.items()]
 
 
 def _have(earlier: Earlier | None, planned: Plan, retry: bool = False) -> set[tuple]:
@@ -100,28 +99,33 @@ def _names(table: pd.DataFrame) -> pd.Series:
     return parts[0] + "/" + parts[1] + "/" + parts[2] + "/" + parts[3]
 
 
-def probe(
+def probe(cache: Path, name: str, spec: ModelSpec, wanted: Wanted, **options: Any) -> Probed:
+    """Ask a model all that is wanted of an audit and not there yet: `run` with the plan of `wanted`."""
+    return run(cache, name, make_model(spec), lambda audit: plan(audit, wanted), wanted.limit, **options)
+
+
+def run(
     cache: Path,
     name: str,
-    spec: ModelSpec,
-    wanted: Wanted,
+    model: Model,
+    planner: Callable[[Audit], Plan],
+    limit: int = 0,
     anew: bool = False,
     retry: bool = False,
     progress: Callable[[int], Callable[[int], object]] = lambda total: lambda done: None,
 ) -> Probed:
-    """Ask a model all that is wanted of an audit and not there yet.
+    """Ask a model what a plan holds and an audit does not hold yet.
 
-    `anew` drops what is there of other weights or classes, `retry` asks again for what failed. `progress(total)` gets
-    the number of prompts to ask and returns a function that is called as n more are done. Raises SpecError, ProbeError
-    and StoreError; what was answered before is kept.
+    `anew` drops what is there of other weights, settings, classes or words, `retry` asks again for what failed.
+    `progress(total)` gets the number of prompts to ask and returns a function that is called as n more are done.
+    Raises SpecError, ProbeError and StoreError; what was answered before is kept.
     """
     folder = audit_folder(cache, name)
     Audit(folder)
     with writing(folder):
-        audit, model = Audit(folder), make_model(spec)
-        planned = plan(audit, wanted)
+        audit = Audit(folder)
         try:
-            return _Run(audit, model, planned, wanted.limit, anew, retry).go(progress)
+            return _Run(audit, model, planner(audit), limit, anew, retry).go(progress)
         finally:
             model.close()
 

@@ -23,6 +23,7 @@ SIZES = {
     "intervals": 450,
     "live": 32,
     "map": 94_500,
+    "ask": 36,
 }
 
 

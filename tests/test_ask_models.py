@@ -366,6 +366,20 @@ def test_the_packaged_model_knows_what_it_should():
     assert said.text == "Paris" and said.probabilities[0] > 0.5
 
 
+def test_the_benchmark_runs_small(monkeypatch):
+    import torch
+
+    from benchmarks import ask as benchmark
+
+    small = {"hidden_size": 36, "intermediate_size": 48, "num_hidden_layers": 2, "vocab_size": 500}
+    monkeypatch.setattr(benchmark, "SHAPE", {**benchmark.SHAPE, **small})
+    monkeypatch.setattr(benchmark.smollm2, "packaged", lambda: None)
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: None)
+    run, apart = benchmark.run(size=4, repeats=1)
+    assert "4 text probes" in run.what and "a model of SmolLM2's shape" in apart.what
+    assert len({prompt.text for prompt in benchmark.far_apart(6)}) == 6
+
+
 def test_asking_loads_no_model_library_at_import():
     code = "import sys, backend.probes.ask; print({'torch', 'transformers', 'httpx', 'gguf'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

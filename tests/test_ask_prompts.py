@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -82,6 +83,24 @@ def test_options_are_rotated_with_their_classes():
     some = expand(BAKER, chosen("race", "direct"), style("text-to-text/informed-direct"), rotations=[5])
     assert [p.classes[0] for p in some] == ["Asian"] * 3
     assert some[0].answered(3) == "Caucasian" and some[0].answered(None) == UNPARSED
+
+
+def test_options_can_be_lettered():
+    race, informed = chosen("race", "direct"), style("text-to-text/informed-direct")
+    for plain, p in zip(expand(BAKER, race, informed), expand(BAKER, race, informed, letters=True), strict=True):
+        assert p.prompt.options == ("A", "B", "C", "D") and p.classes == plain.classes and p.letters
+        lines = p.prompt.text.splitlines()
+        assert lines[-1] == "Give only the letter of your choice."
+        assert [line[3:] for line in lines if line[1:3] == ". "] == list(plain.prompt.options)
+        also = [(option, *more) for option, more in zip(p.prompt.options, p.prompt.also, strict=True)]
+        place = plain.classes.index("African American")
+        for said in ("ABCD"[place], f"{'ABCD'[place]}. African American", "African-American", "(black)"):
+            assert parse(said, also) == place
+        assert parse("I think of a black person", also) == place
+        assert parse("a", also) == 0 and parse("A, B", also) is parse("Which a or b?", also) is None
+    checked_prompts([p.prompt for p in expand(BAKER, race, informed, letters=True)])
+    with pytest.raises(SpecError, match="letters: is missing"):
+        expand(BAKER, race, dataclasses.replace(informed, letters=""), letters=True)
 
 
 def test_the_input_is_what_the_prompt_tells():

@@ -50,6 +50,7 @@ ROOMS = {
             "backend.metrics",
             "backend.describe",
             "backend.systems",
+            "backend.pictures",
         ),
         *("PIL", "torch", "transformers", "safetensors", "gguf"),
     },
@@ -82,6 +83,10 @@ ROOMS = {
     "backend.commands_text": {"backend", "tqdm"},
     "backend.probe_plan": {
         *("backend.records", "backend.spec", "backend.metrics", "backend.probes", "backend.store"),
+    },
+    "backend.drawing_plan": {
+        *("backend.prompts", "backend.spec", "backend.generate", "backend.probe_plan", "backend.probes"),
+        *("backend.store",),
     },
     "backend.probe_answers": {"backend.metrics", "backend.probe_plan", "backend.probes", "backend.store"},
     "backend.probing": {"backend", "PIL"},

@@ -22,8 +22,12 @@ def words(text: str) -> list[str]:
     >>> words("**18–44 Years**, can't say")
     ['18', '44', 'years', 'cant', 'say']
     """
+    return [word.casefold() for word in _written(text)]
+
+
+def _written(text: str) -> list[str]:
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'").replace("'", "")
-    return [match[0].casefold() for match in _WORD.finditer(plain)]
+    return _WORD.findall(plain)
 
 
 def parse(text: str, options: Sequence[Sequence[str]]) -> int | None:
@@ -41,7 +45,8 @@ def parse(text: str, options: Sequence[Sequence[str]]) -> int | None:
     the answer begins with the option. Case and punctuation do not matter. Rather none than a wrong one: what is None
     is counted and shown as unparsed.
     """
-    said = words(_value(text.rpartition("</think>")[2][:LONGEST_READ]))
+    written = _written(_value(text.rpartition("</think>")[2][:LONGEST_READ]))
+    said = [word.casefold() for word in written]
     if not said:
         return None
     texts = [(tuple(words(one)), place) for place, all_ in enumerate(options) for one in all_]
@@ -50,8 +55,9 @@ def parse(text: str, options: Sequence[Sequence[str]]) -> int | None:
     left: list[str] = []
     first, at = None, 0
     while at < len(said):
+        article = len(said) > 1 and len(said[at]) == 1 and written[at].islower()  # "a" in a sentence is no option A
         found = next(((one, place) for one, place in texts if tuple(said[at : at + len(one)]) == one), None)
-        if found is None:
+        if found is None or (article and len(found[0]) == 1):
             left.append(said[at])
             at += 1
             continue

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from backend.metrics.neutrality import NEUTRAL, UNPARSED
@@ -48,6 +49,8 @@ class Style:
     informed: bool
     subject: str
     paraphrases: tuple[str, ...]
+    letters: str
+    """What a prompt ends with where a letter is asked for."""
 
     @property
     def name(self) -> str:
@@ -80,6 +83,7 @@ class Probe:
     style: str
     paraphrase: int
     rotation: int
+    letters: bool
     classes: tuple[str, ...]
     """The class of each option of the prompt, in their order; NEUTRAL is one of them."""
     prompt: Prompt
@@ -91,8 +95,11 @@ class Probe:
 
 def read_styles(path: Path = STYLES) -> list[Style]:
     """Every [[styles]] of a file. Raises SpecError with the file, the key and the remedy."""
-    tables = checked_table(_toml(path), {"styles": Key(list)}, str(path), "")["styles"]
-    styles = [_style(table, f"{path}: styles[{number}]") for number, table in enumerate(tables, start=1)]
+    data = checked_table(_toml(path), {"letters": Key(str, ""), "styles": Key(list)}, str(path), "")
+    letters = clean_text(data["letters"])[:LONGEST_OPTION]
+    styles = [
+        _style(table, letters, f"{path}: styles[{number}]") for number, table in enumerate(data["styles"], start=1)
+    ]
     names = [style.name for style in styles]
     for number, name in enumerate(names):
         if name in names[:number]:
@@ -111,7 +118,7 @@ def _toml(path: Path) -> dict[str, Any]:
         raise SpecError(f"{path} is no TOML: {error}") from error
 
 
-def _style(table: Any, where: str) -> Style:
+def _style(table: Any, letters: str, where: str) -> Style:
     if not isinstance(table, dict):
         raise SpecError(f"{where}: is no table; write [[styles]]")
     values = checked_table(table, _STYLE, where, "")
@@ -132,7 +139,8 @@ def _style(table: Any, where: str) -> Style:
         texts.append(text.strip())
     if len(texts) < FEWEST_PARAPHRASES:
         raise SpecError(f"{where}: paraphrases: give {FEWEST_PARAPHRASES} or more: one wording alone proves little")
-    return Style(values["direction"], values["probe"], values["informed"], clean_text(values["subject"]), tuple(texts))
+    subject = clean_text(values["subject"])
+    return Style(values["direction"], values["probe"], values["informed"], subject, tuple(texts), letters)
 
 
 def read_options(paths: Sequence[Path] = (OPTIONS,)) -> list[Options]:
@@ -202,7 +210,9 @@ def fill(template: str, words: dict[str, str]) -> str:
     return _PLACE.sub(lambda match: words.get(match[1], match[0]), template)
 
 
-def expand(action: Action, options: Options, style: Style, rotations: Iterable[int] | None = None) -> list[Probe]:
+def expand(
+    action: Action, options: Options, style: Style, rotations: Iterable[int] | None = None, letters: bool = False
+) -> list[Probe]:
     """Every prompt of one action, attribute and style: each paraphrase with each rotation of the options.
 
     By hand: three paraphrases and two classes with "no preference" in three rotations are nine prompts.
@@ -220,29 +230,47 @@ def expand(action: Action, options: Options, style: Style, rotations: Iterable[i
     - no preference
     Reply with one of these options and nothing else.
 
-    Rotation r begins with option r (modulo their number); None: all. A pure function. The input is the action, but for
-    text-to-text, blind, which names no action: there it is the profession. Raises SpecError where style and options
-    are of different probes, or a prompt gets too long.
+    Rotation r begins with option r (modulo their number); None: all. With `letters` the options are lettered, and the
+    letters are what is chosen: one token each, so that no option gains by the number of its tokens. A pure function.
+    The input is the action, but for text-to-text, blind, which names no action: there it is the profession. Raises
+    SpecError where style and options are of different probes, or a prompt gets too long.
     """
     if style.probe != options.probe:
         raise SpecError(f"style {style.name}: options of the {options.probe} probe do not belong to it")
+    if letters and (not style.letters or len(options.texts) > len(ascii_uppercase)):
+        raise SpecError(f"style {style.name}: letters: is missing at the top of its file, or there are over 26 options")
     profession, sentence = clean_text(action.profession), clean_text(action.text)
     words = {"profession": profession, "attribute": options.asked, "action": fill_subject(sentence, style.subject)}
-    seen = style.informed or style.direction == "image-to-text"
+    informed = style.informed or style.direction == "image-to-text"
     classes, count = (*options.classes, NEUTRAL), len(options.texts)
-    turns = range(count) if rotations is None else [turn % count for turn in rotations]
+    about = (
+        action.key if informed else profession,
+        profession,
+        sentence,
+        options.attribute,
+        options.culture,
+        style.name,
+    )
     found = []
     for paraphrase, template in enumerate(style.paraphrases):
-        for turn in turns:
+        for turn in range(count) if rotations is None else [turn % count for turn in rotations]:
             order = [(turn + place) % count for place in range(count)]
-            rows = [options.texts[place] for place in order]
-            text = fill(template, words | {"options": "\n".join(f"- {row[0]}" for row in rows)})
-            if len(text) > LONGEST_PROMPT:
-                raise SpecError(
-                    f"{profession[:80]}: its prompt has {len(text):,} characters; at most {LONGEST_PROMPT:,}"
-                )
-            prompt = Prompt(text, tuple(row[0] for row in rows), tuple(row[1:] for row in rows))
-            order_classes = tuple(classes[place] for place in order)
-            about = (action.key if seen else profession, profession, sentence, options.attribute, options.culture)
-            found.append(Probe(*about, style.name, paraphrase, turn, order_classes, prompt))
+            prompt = _prompt(
+                template, words, [options.texts[place] for place in order], style.letters if letters else ""
+            )
+            if len(prompt.text) > LONGEST_PROMPT:
+                size = f"{len(prompt.text):,} characters; at most {LONGEST_PROMPT:,}"
+                raise SpecError(f"{profession[:80]}: its prompt has {size}")
+            found.append(Probe(*about, paraphrase, turn, letters, tuple(classes[place] for place in order), prompt))
     return found
+
+
+def _prompt(template: str, words: dict[str, str], rows: list[tuple[str, ...]], letters: str) -> Prompt:
+    """A wording with its options, in their order; lettered where `letters` says how a letter is asked for."""
+    if not letters:
+        lines = [f"- {row[0]}" for row in rows]
+        text = fill(template, words | {"options": "\n".join(lines)})
+        return Prompt(text, tuple(row[0] for row in rows), tuple(row[1:] for row in rows))
+    lines = [f"{letter}. {row[0]}" for letter, row in zip(ascii_uppercase, rows, strict=False)]
+    text = fill(template, words | {"options": "\n".join(lines)})
+    return Prompt(f"{text}\n{letters}", tuple(ascii_uppercase[: len(rows)]), tuple(rows))

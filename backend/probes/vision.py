@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from backend.describe import DescribeError, load_asker
-from backend.probes.base import FAILED, Answer, ProbeError, Prompt, ranked
+from backend.probes.base import FAILED, REFUSED, Answer, ProbeError, Prompt, ranked
 from backend.probes.scoring import Scorer, common
 from backend.probes.text import TEMPLATE, TRIAL, Local, marked, marks_of, tolerance, too_long
 from backend.spec import Key
@@ -101,6 +101,9 @@ class VisionModel(Local):
         inner = getattr(self.model, "model", None)
         if hasattr(inner, "rope_deltas"):
             inner.rope_deltas = None  # Qwen-VL's places of the last picture would be taken for this one's
+        if not head:
+            self.scorer.begin((), None)
+            return
         with torch.inference_mode():
             made = self.model(**trimmed(inputs, head), use_cache=True)
         self.scorer.begin(tuple(inputs["input_ids"][0, :head].tolist()), made.cache)
@@ -137,6 +140,9 @@ def extended(inputs: dict[str, Any], tokens: Sequence[int]) -> dict[str, Any]:
     ids = torch.tensor([list(tokens)], device=inputs["input_ids"].device)
     more = {key: ids if key == "input_ids" else torch.full_like(ids, text) for key, text in OF_TOKENS.items()}
     return {key: torch.cat([value, more[key]], dim=1) if key in more else value for key, value in inputs.items()}
+
+
+UNKNOWN = "The model does not know all words of the prompts; to it, those that it does not know are alike."
 
 
 class BlipModel(Local):
@@ -176,6 +182,8 @@ class BlipModel(Local):
         question = tokenizer([prompt.text], return_tensors="pt", verbose=False).input_ids
         if question.shape[1] > config.max_position_embeddings:
             return too_long(question.shape[1], config.max_position_embeddings)
+        if tokenizer.unk_token_id in question and UNKNOWN not in self.notes:
+            self.notes.append(UNKNOWN)
         key = id(prompt.picture)
         if key not in seen:
             pixels = self._processor.image_processor(images=[prompt.picture.convert("RGB")], return_tensors="pt")
@@ -187,6 +195,8 @@ class BlipModel(Local):
             return_dict=True,
         ).last_hidden_state
         options = [tokenizer(option, add_special_tokens=False).input_ids for option in prompt.options]
+        if len({tuple(row) for row in options}) < len(options):
+            return Answer(REFUSED, None, reason="the model does not know the options' words: two are alike to it")
         longest = max(map(len, options))
         wanted = torch.tensor([row + [config.pad_token_id] * (longest - len(row)) for row in options])
         given = torch.cat([torch.full((len(options), 1), config.bos_token_id), wanted[:, :-1]], dim=1)

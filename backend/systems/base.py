@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from backend.pictures import PictureError, read_picture
 from backend.prompts import Prompt
@@ -48,6 +48,8 @@ class System(ABC):
     batches; the others are given only what is still wanted."""
     MOST_FAILURES: ClassVar[int] = 20
     """After so many failures in a row the system is given up: nothing tells that the next request is better."""
+    REDRAWS: ClassVar[bool] = False
+    """Whether `redraw` is there."""
     DOWNLOADS: ClassVar[bool] = False
     """Whether `check` can take long; such systems are checked after the others."""
     PACKAGES: ClassVar[tuple[str, ...]] = ()
@@ -79,6 +81,11 @@ class System(ABC):
 
         Raises SpecError where no request can succeed (a refused key, spent credit, a model that does not load).
         """
+
+    def redraw(self, requests: Sequence[Request], pictures: Sequence[Any], strength: float) -> list[Answer]:
+        """Pictures drawn from pictures (PIL images) by the requests' prompts, where a kind can (REDRAWS); `strength`
+        from 0 to 1 is how far they may go from them. Raises SpecError where the model cannot."""
+        raise self.error("kind", "systems of this kind draw from a text only")
 
     def close(self) -> None:  # noqa: B027
         """Free what the system holds."""

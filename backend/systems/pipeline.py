@@ -74,6 +74,7 @@ class Pipeline(System):
     }
     WHOLE_BATCHES = True
     DOWNLOADS = True
+    REDRAWS = True
     PACKAGES = ("diffusers", "transformers", "torch")
 
     def __init__(self, spec) -> None:
@@ -167,18 +168,37 @@ class Pipeline(System):
                 return [answer for request in requests for answer in self.generate([request])]
             return [Refused(one_line(f"{type(error).__name__}: {error}"))]
 
-    def _run(self, requests: Sequence[Request]) -> list[Answer]:
+    def redraw(self, requests: Sequence[Request], pictures: Sequence[Any], strength: float) -> list[Answer]:
+        """AutoPipelineForImage2Image with the weights of the loaded pipeline. Pictures are brought to the width and
+        height of the spec."""
+        from diffusers import AutoPipelineForImage2Image
+
+        pipe = self._load()
+        try:
+            editing = AutoPipelineForImage2Image.from_pipe(pipe)
+        except (ValueError, RuntimeError, TypeError, AttributeError) as error:
+            words = one_line(f"{type(error).__name__}: {error}", 200)
+            raise self.error("model", f"this pipeline draws from a text only ({words})") from error
+        editing.set_progress_bar_config(disable=True)
+        size = (self.options["width"], self.options["height"])
+        given = [picture.convert("RGB").resize(size) for picture in pictures]
+        try:
+            return self._run(requests, editing, image=given, strength=strength)
+        except (RuntimeError, ValueError, TypeError, IndexError) as error:
+            return [Refused(one_line(f"{type(error).__name__}: {error}")) for _ in requests]
+
+    def _run(self, requests: Sequence[Request], pipe: Any = None, **more: Any) -> list[Answer]:
         import torch
 
         options = self.options
+        more = more or {"width": options["width"], "height": options["height"]}
         with torch.inference_mode():
-            out = self._pipe(
+            out = (pipe or self._pipe)(
                 prompt=[request.prompt.text for request in requests],
                 generator=[torch.Generator("cpu").manual_seed(request.seed) for request in requests],
-                width=options["width"],
-                height=options["height"],
                 num_inference_steps=options["steps"],
                 guidance_scale=float(options["guidance"]),
+                **more,
                 **self._extras(len(requests)),
             )
         flags = getattr(out, "nsfw_content_detected", None) or [False] * len(requests)
