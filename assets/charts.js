@@ -386,9 +386,14 @@
     },
     png: (element) => {
       element.addEventListener("click", (event) => {
-        const button = event.target.closest("button[data-chart]");
-        const chart = button && document.querySelector(`#${button.dataset.chart} .js-plotly-plot`);
-        if (chart && window.Plotly) picture(chart, button.dataset.png);
+        const button = event.target.closest("button[data-chart], button[data-figure]");
+        if (!button || !window.Plotly) return;
+        if (button.dataset.figure) { // a picture that is no chart on the page: its figure comes from the server
+          fetch(button.dataset.figure).then((answer) => answer.json()).then((figure) => picture(figure, button.dataset.png));
+          return;
+        }
+        const chart = document.querySelector(`#${button.dataset.chart} .js-plotly-plot`);
+        if (chart) picture(chart, button.dataset.png);
       });
       new MutationObserver(nameCharts).observe(element, { childList: true, subtree: true });
     },

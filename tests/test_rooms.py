@@ -104,6 +104,7 @@ ROOMS = {
     "explorers._neighbours_html": {"backend.neighbours", "backend.store", "explorers._*"},
     "explorers._neighbours_links": {"backend.neighbours", "backend.store", "explorers._*"},
     "explorers._neighbours_picture": {"backend.neighbours", "backend.pictures", "backend.store", "explorers._*"},
+    "explorers._neutrality": {"backend.metrics", "backend.store", "explorers._*", "scipy"},
     "explorers._query": {"starlette"},
     "explorers._serving": {"uvicorn"},
     "explorers.live": {"backend", "explorers._*", "gradio"},

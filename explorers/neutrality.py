@@ -1,0 +1,271 @@
+"""Neutrality: what models answer to neutral inputs, by profession, wording and style (unified framework, 4.2 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+
+from backend.store import Audit
+from explorers import _neutrality as data
+from explorers import _neutrality_answers as answers
+from explorers import _neutrality_charts as charts
+from explorers import _neutrality_files as files
+from explorers import _neutrality_html as parts
+from explorers import _neutrality_models as beside
+from explorers import _neutrality_view as state
+from explorers import _neutrality_words as words
+from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._neutrality_published import SOURCE
+from explorers._neutrality_view import NeutralityView, to_address
+from explorers._shared import Params, View, escape, first, params_of
+
+SLUG = state.SLUG
+TITLE = "Neutrality"
+DATA = files.DATA
+table = files.table
+
+BESIDE = 5
+"""With more columns than these the answers lie below the heatmap, not beside it."""
+NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one; Published results need none.</p>"
+DRAWER = (
+    '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
+    'aria-controls="lk-neutral-controls">Choose what was asked, and of whom</button></p>'
+)
+HOW = """
+Models are given **neutral inputs**: a profession, or an action at work, that tells nobody's gender, race or age. They
+can always answer "no preference". A **direct** question asks for the class; an **indirect** one asks which of some
+named actors should play the part. **Blind**: only the profession is named; **informed**: the action is described,
+too.
+
+**AG** (two classes) is (second − first) / (first + second) of the answers that chose one: −1 only the first, +1 only
+the second. **ΔAG** is the mean of its size over all pairs of classes, 0 even to 1 one-sided. **ΔN** (neutrality) is
+(the smaller count + "no preference") / (the larger count + all answers), over all pairs: 1 only where every answer is
+"no preference", 0 where one class takes all. Answers that could not be read stay in the total, so they lower ΔN.
+
+An **input** is what was asked about; asked in several wordings and orders it has several answers, which belong
+together. Intervals (95 %) draw the inputs anew 1,000 times. A row with fewer than 20 inputs, or for AG and ΔAG fewer
+than 20 answers that chose, shows its answers as a bar instead of a value.
+
+**A click on a cell**, or Enter, shows the answers behind it. In the heatmap Tab reaches one cell, the arrow keys
+move. In the labour force's column AG is 2 × the share of women − 1 (CPS 2021).
+"""
+CANNOT = """
+**Even is not neutral.** A model with a ΔAG of 0 may guess all the time, and evenly: read ΔN or the share of "no
+preference" beside it. **AG rests on few answers** where a model mostly says "no preference".
+
+**Words move answers.** Another wording, or another order of the options, gives other numbers; three wordings are not
+all there are. A small model may not follow instructions at all: it may prefer whichever option comes first, or is
+spelled in a way that it likes. **Unreadable answers are counted**, not dropped; refusals are among them.
+
+In casting questions **actors' names stand for classes**. A name carries more than its class: fame, films, language,
+how often a text held it. They say whom a model casts.
+
+A profession's name can itself tell a gender ("waitress"). The labour force is that of the United States in 2021;
+being like it is not the same as being fair. Real people fit into none of these classes, or into several. Published
+models were asked in other words about other inputs: compare the order of magnitude.
+"""
+STEP = """
+window.likeness.connect(query => {
+  const board = document.querySelector('#lk-neutral-heading');
+  const here = Boolean(board && board.checkVisibility());
+  if (here) trigger('submit', {query});
+  return here;
+}, 'neutrality');
+"""
+WATCH = "window.likenessNeutral && window.likenessNeutral.watch(element);"
+PNG = "window.likenessCharts && window.likenessCharts.png(element);"
+
+
+def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
+    """Make the tab's components and events; see `_shared.View`."""
+    if not stores:
+        gr.HTML(NO_AUDIT)
+        return View([], lambda params: [])
+    made = _components(stores)
+    inputs = [made.audit, made.direction, made.style, made.attribute, made.culture, made.measure, made.models]
+    inputs += [made.published, made.rows, made.order, made.full, made.query]
+    outputs = [*inputs, *made.shown]
+
+    def changed(*values: Any) -> list[Any]:
+        view = state.from_params(stores, _unpinned(stores, _params(values), params_of(str(values[-1] or ""))))
+        return [*_updates(stores[view.audit], view), to_address(view)]
+
+    def open_view(params: Params) -> list[Any]:
+        view = state.from_params(stores, params)
+        return _updates(stores[view.audit], view)
+
+    def stepped(event: gr.EventData) -> list[Any]:
+        return open_view(params_of(str(getattr(event, "query", ""))))
+
+    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    script = f"(...values) => [...values.slice(0, {len(inputs)}), location.search]"
+    after = [*outputs, address_bar]
+    for box in inputs[:-1]:
+        box.input(changed, [*inputs, address_bar], after, js=script, trigger_mode="always_last", **quiet)
+    made.query.submit(changed, [*inputs, address_bar], after, js=script, trigger_mode="always_last", **quiet)
+    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **quiet)
+    return View(outputs, open_view)
+
+
+def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
+    """What the components hold and the cell that the address names, read like an address: both come from a browser."""
+    names = ("audit", "direction", "style", "attribute", "culture", "measure", "models", "published")
+    names += ("rows", "order", "full", "q", "address")
+    held = dict(zip(names, values, strict=True))
+    kept = params_of(str(held.pop("address") or ""))
+    models = held.pop("models")
+    found = {name: [str(value)] for name, value in held.items() if isinstance(value, str)}
+    found["m"] = [str(name) for name in models] if isinstance(models, list) else []
+    found["published"] = ["1" if held["published"] is True else "0"]
+    found["full"] = ["1" if held["full"] is True else ""]
+    if first(kept, "audit", found.get("audit", [""])[0]) == found.get("audit", [""])[0]:
+        found |= {name: kept[name] for name in ("row", "column") if name in kept}
+    return found
+
+
+def _unpinned(stores: Mapping[str, Audit], params: dict[str, list[str]], kept: Params) -> dict[str, list[str]]:
+    """Measure and rows that nobody chose stay what suits the answers best, whatever else a visitor changes."""
+    before = state.from_params(stores, kept)
+    audit = stores[before.audit]
+    if not before.measure and params.get("measure") == [state.measure_of(audit, before)]:
+        params["measure"] = [""]
+    if not before.rows and params.get("rows") == [data.kind_of(audit, before)]:
+        params["rows"] = [""]
+    return params
+
+
+def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
+    """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
+    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
+    made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-neutral-steps")
+    made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-neutral-audit")
+    heading = gr.HTML(min_height=64, elem_id="lk-neutral-heading", **board)
+    gr.HTML(DRAWER, **board)
+    with gr.Column(elem_id="lk-neutral-controls"), gr.Row():
+        made.attribute = _box("Attribute", "attribute", 120)
+        made.measure = _box("Measure", "measure", 220)
+        made.direction = _box("Direction", "direction", 150)
+        made.style = _box("How they were asked", "style", 240)
+        made.culture = _box("Names from", "culture", 110)
+        made.models = gr.Dropdown(
+            label="Models (none: all)", multiselect=True, elem_id="lk-neutral-models", min_width=200
+        )
+        made.published = gr.Checkbox(True, label="Published models too", min_width=160)
+    sentence = gr.HTML(min_height=60, **board)
+    with gr.Row():
+        with gr.Column(min_width=340):
+            models = _chart("lk-neutral-models-chart", board)
+        with gr.Column(min_width=340):
+            bars = gr.HTML(**board)
+    with gr.Column() as heat_controls, gr.Row():
+        made.rows = _box("Rows", "rows", 170)
+        made.order = _box("Order", "order", 170)
+        made.query = gr.Textbox(
+            label="Find a row",
+            placeholder="press Enter",
+            max_length=state.LONGEST_QUERY,
+            elem_id="lk-neutral-query",
+            min_width=150,
+        )
+        made.full = gr.Checkbox(label="Intervals and n in the cells", min_width=180)
+    heat = gr.HTML(min_height=300, js_on_load=WATCH + PNG, elem_id="lk-neutral-board", **board)
+    with gr.Row() as for_spread:
+        with gr.Column(min_width=340):
+            said = gr.HTML(**board)
+        with gr.Column(min_width=340):
+            spread = [gr.Plot(**plot_options("lk-neutral-spread")), gr.HTML(js_on_load=PNG, **board)]
+    with gr.Accordion("Pairs of classes", open=False, visible=False) as for_pairs:
+        pairs = gr.HTML(**board)
+    with gr.Accordion("How to read this", open=False):
+        gr.Markdown(HOW)
+    with gr.Accordion("What this cannot show", open=False):
+        gr.Markdown(CANNOT)
+    made.shown = [heading, sentence, *models, bars, heat_controls, heat, for_spread, said, *spread, for_pairs, pairs]
+    return made
+
+
+def _box(label: str, name: str, width: int) -> gr.Dropdown:
+    return gr.Dropdown(label=label, elem_id=f"lk-neutral-{name}", min_width=width)
+
+
+def _chart(name: str, board: Mapping[str, Any]) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
+    """A chart with the words above it and its buttons below."""
+    return gr.HTML(**board), gr.Plot(**plot_options(name)), gr.HTML(js_on_load=PNG, **board)
+
+
+def _choices(audit: Audit, view: NeutralityView) -> list[Any]:
+    """The updates of the controls."""
+    own = state.asked_of(audit)
+    only = ", published only"
+    directions = [
+        (words_ + ("" if any(one.direction == name for one in own) else only), name)
+        for name, words_ in state.DIRECTIONS.items()
+    ]
+    mine = {one.style for one in own if one.direction == view.direction}
+    styles = [(state.style_words(s) + ("" if s in mine else only), s) for s in state.styles_of(audit, view.direction)]
+    styles += [("Compare styles", state.COMPARE)] if len(styles) > 1 else []
+    cultures = state.cultures_of(audit, view.direction, view.style, view.attribute)
+    named = [(name, name) for name in cultures] + ([("Compare", state.COMPARE)] if len(cultures) > 1 else [])
+    measures = [(said, name) for name, said in state.measures_of(audit, view).items()]
+    models = [(words.title_of(audit, name), name) for name in state.models_of(audit, view)]
+    return [
+        view.audit,
+        gr.Dropdown(directions, value=view.direction),
+        gr.Dropdown(styles, value=view.style),
+        gr.Dropdown(state.attributes_of(audit, view.direction), value=view.attribute),
+        gr.Dropdown(named, value=view.culture or None, visible=len(cultures) > 0),
+        gr.Dropdown(measures, value=state.measure_of(audit, view)),
+        gr.Dropdown(models, value=list(view.models), multiselect=True, visible=len(models) > 1),
+        gr.Checkbox(value=view.published),
+        gr.Dropdown([(said, name) for name, said in state.ROWS.items()], value=data.kind_of(audit, view)),
+        gr.Dropdown([(said, name) for name, said in state.ORDERS.items()], value=view.order),
+        gr.Checkbox(value=view.full),
+        gr.Textbox(value=view.query),
+    ]
+
+
+def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
+    """One update per component of `outputs` in build, in their order."""
+    shown, measure = data.heat(audit, view), state.measure_of(audit, view)
+    source = f"answers to neutral inputs; audit {view.audit}; lines: 95 % intervals"
+    source += f"; hollow: published, {SOURCE}" if charts.published_of(audit, view) else ""
+    figure = charts.models_figure(audit, view, shown)
+    csv = f"csv/{SLUG}?{escape(to_address(view))}&amp;of=models"
+    title = f"{words.SHORT[measure]} of {view.attribute}, model by model"
+    blank = not figure.data
+    filled = [
+        words.heading_html(audit, view),
+        words.sentence_html(audit, view, shown) if shown else "",
+        beside.models_html(audit, view, shown),
+        gr.Plot(visible=False) if blank else gr.Plot(finish(figure, title, source), visible=True),
+        "" if blank else png_html("lk-neutral-models-chart", f"{SLUG}-models", csv),
+        beside.bars_html(audit, view, shown),
+        gr.Column(visible=shown is not None),
+        _board(audit, view, shown),
+        gr.Row(visible=shown is not None),
+        *_spread(audit, view, shown, source),
+        gr.Accordion(visible=len(state.classes_of(audit, view)) > 2),
+        beside.pairs_html(audit, view, shown),
+    ]
+    return [*_choices(audit, view), *map(unbroken, filled)]
+
+
+def _spread(audit: Audit, view: NeutralityView, shown: data.Heat | None, source: str) -> list[Any]:
+    if shown is None:
+        return ["", gr.Plot(visible=False), ""]
+    figure = charts.spread_figure(audit, view, shown)
+    title = f"{words.SHORT[shown.measure]} of {view.attribute}, by wording and first option"
+    below = png_html("lk-neutral-spread", f"{SLUG}-wording")
+    return [beside.spread_html(audit, view, shown), gr.Plot(finish(figure, title, source), visible=True), below]
+
+
+def _board(audit: Audit, view: NeutralityView, shown: data.Heat | None) -> str:
+    if shown is None:
+        return parts.without_html(audit, view) + parts.published_link(view)
+    left = parts.legend_html(audit, view, shown) + parts.heat_html(audit, view, shown)
+    left += parts.files_html(view) + parts.left_out_html(audit, view) + parts.published_link(view)
+    wide = " lk-neutral-wide" if len(shown.columns) > BESIDE else ""
+    return f'<div class="lk-neutral{wide}"><div>{left}</div>{answers.panel_html(audit, view, shown)}</div>'
