@@ -27,8 +27,6 @@ _FILE = re.compile(
     r"((images|measures|embeddings|regions|map|text|probes|neighbours|faces)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 )
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 """An embedding's name."""
 _VECTORS = re.compile(
@@ -62,10 +60,8 @@ def stage_parts(name: str) -> tuple[str, str, int]:
 def stage_files(name: str) -> list[str]:
     """The files of a stage, by its name."""
     kind, embedding, k = stage_parts(name)
-    if kind == "embed":
-        return [f"embeddings/{embedding}.npy"]
-    if kind == "map":
-        return [f"map/{embedding}.npy"]
+    if kind in ("embed", "map"):
+        return [f"{'embeddings' if kind == 'embed' else 'map'}/{embedding}.npy"]
     if kind == "text":
         return [f"text/{embedding}.parquet"]
     if kind == "probe":
