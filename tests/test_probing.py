@@ -450,7 +450,7 @@ def test_a_killed_run_of_a_real_model_goes_on_and_prints_its_table(cache, tmp_pa
 
 def test_wrong_calls_end_in_a_sentence(cache, tmp_path, capsys):
     assert likeness("probe", "small", "--model", "nobody", cache=cache) == 1
-    assert "--model: 'nobody' is none of smollm2, starter-vqa" in capsys.readouterr().err
+    assert "--model: 'nobody' is none of smollm2, smollm2-letters, starter-vqa" in capsys.readouterr().err
     models = tmp_path / "models.toml"
     models.write_text("[[models]]\nname = 'm'\nkind = 'lm'\nmodel = 'no such folder'\nstyles_file = 'none.toml'\n")
     assert likeness("probe", "small", "--model", "m", "--models", models, cache=cache) == 1
