@@ -96,7 +96,8 @@ def _closed(asker, picture, option, ends):
 
 def test_the_starters_model_can_be_asked():
     specs = {spec.name: spec for spec in load_models(ROOT / "assets" / "probes" / "models.toml")}
-    assert {name: spec.kind for name, spec in specs.items()} == {"smollm2": "lm", "starter-vqa": "blip-vqa"}
+    kinds = {"smollm2": "lm", "smollm2-letters": "lm", "starter-vqa": "blip-vqa"}
+    assert {name: spec.kind for name, spec in specs.items()} == kinds
     model = make_model(specs["starter-vqa"])
     model.check()
     prompt = Prompt("What word best describes this person's gender?", ("woman", "man"), picture=PICTURES[0])
