@@ -29,9 +29,14 @@ def styles_shown(audit: Audit, view: NeutralityView) -> list[str]:
     return [view.style] if view.style != state.COMPARE else state.styles_of(audit, view.direction)
 
 
+def comparable(audit: Audit, view: NeutralityView) -> bool:
+    """Whether the paper asked about the view's classes, in their order."""
+    return published.CLASSES.get(view.attribute) == state.classes_of(audit, view)
+
+
 def published_of(audit: Audit, view: NeutralityView) -> list[Published]:
     """The published figures beside a view, where they are wanted."""
-    if not view.published:
+    if not view.published or not comparable(audit, view):
         return []
     measure = state.measure_of(audit, view)
     return [

@@ -8,6 +8,7 @@ from urllib.parse import quote_plus
 from plotly.colors import sample_colorscale
 
 from backend.metrics.neutrality import FEWEST
+from backend.records import clean_text
 from backend.store import Audit
 from explorers import _neutrality as data
 from explorers import _neutrality_published as published
@@ -16,7 +17,7 @@ from explorers import _neutrality_words as words
 from explorers._neutrality import Heat, Row
 from explorers._neutrality_measures import Cell
 from explorers._neutrality_view import SLUG, Asked, NeutralityView, to_address
-from explorers._shared import address, escape, percent
+from explorers._shared import address, count, escape, percent
 
 
 def link_to(base: str, row: Row, asked: Asked) -> str:
@@ -151,6 +152,20 @@ def left_out_html(audit: Audit, view: NeutralityView) -> str:
     )
     why = "They have other classes, or are too many; choose models."
     return f'<p class="lk-reading">Not shown: {escape(names)}. {why}</p>'
+
+
+def notes_html(audit: Audit, shown: Heat) -> str:
+    """What a view's models are, what their answers rest on, and whether some are left out."""
+    items = ""
+    for name in dict.fromkeys(asked.model for asked in shown.columns):
+        source = audit.probes.sources[name]
+        said = f"{source.model} ({source.kind})"
+        said += f"; at most {count(source.limit, 'input')} were allowed" if source.limit else ""
+        said += f". {clean_text(source.note)}" if source.note else "."
+        if not audit.probes.current(name):
+            said += " Its answers about pictures are left out: the audit's pictures changed since. Run its probe again."
+        items += f"<li><b>{escape(words.title_of(audit, name))}</b>: {escape(said)}</li>"
+    return f'<h3>Who was asked</h3><ul class="lk-spread">{items}</ul>'
 
 
 def files_html(view: NeutralityView) -> str:

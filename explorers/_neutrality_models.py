@@ -45,16 +45,17 @@ def bars_html(audit: Audit, view: NeutralityView, shown: Heat | None) -> str:
     for asked in shown.columns if shown else ():
         cell = data.total(audit, asked, measure)
         n = f"n = {count(cell.inputs, 'input')}"
-        value = "" if cell.few else f"{words.SHORT[measure]} {words.number(cell.value, measure)}, "
-        moved = f"{value}{'; '.join(_ranges(audit, asked, measure))}"
+        ends = words.span(cell.low, cell.high, measure)
+        value = [] if cell.few else [f"{words.SHORT[measure]} {words.number(cell.value, measure)} ({ends})"]
+        moved = "; ".join([*value, *_ranges(audit, asked, measure)])
         rows += _bar_row(words.column_title(audit, view, asked), cell, columns, n, moved)
     known = _counted(audit, view) if view.published else {}
     if known:
         rows += "<dt><b>Published</b></dt><dd></dd>"
     for title, one in known.items():
         cell = Cell(0, 0, 0, published.INPUTS, one.counts)
-        about = "about, " if view.direction not in published.IMAGES else ""
-        rows += _bar_row(title, cell, columns, f"{about}n = {published.INPUTS:,} inputs; {one.table}")
+        told = one.table if view.direction in published.IMAGES else "worked out from Tables 7 and 9, to about 1"
+        rows += _bar_row(title, cell, columns, f"n = {published.INPUTS:,} inputs; {told}")
     if not rows:
         return ""
     return f'<h3>What was answered</h3>{answers_legend(columns)}<dl class="lk-answered">{rows}</dl>'
@@ -75,7 +76,7 @@ def _bar_row(title: str, cell: Cell, columns: tuple[str, ...], n: str, moved: st
 def _counted(audit: Audit, view: NeutralityView) -> dict[str, published.Published]:
     """Published answers whose counts are known, by name."""
     columns = len(state.classes_of(audit, view)) + 2
-    styles = charts.styles_shown(audit, view)
+    styles = charts.styles_shown(audit, view) if charts.comparable(audit, view) else []
     return {
         f"{one.model}, {style}" if len(styles) > 1 else one.model: one
         for style in styles
@@ -94,7 +95,12 @@ def models_html(audit: Audit, view: NeutralityView, shown: Heat | None) -> str:
         if published.known_intervals(theirs) < len(theirs):
             said.append("A hollow mark without a line has no known interval: its counts are not published.")
     elif view.published:
-        said.append("The paper gives no figure of this measure for this direction and style.")
+        alike = charts.comparable(audit, view)
+        said.append(
+            "The paper gives no figure of this measure for this direction and style."
+            if alike
+            else "Published models were asked about other classes and are not shown."
+        )
     few = [asked for asked in (shown.columns if shown else ()) if data.total(audit, asked, measure).few]
     for asked in few:
         told = words.cell_words(data.total(audit, asked, measure), measure)

@@ -28,7 +28,7 @@ MEANING = {
     "delta_ag": "ΔAG: how uneven the choices are",
     "delta_neutrality": "ΔN: how near all answers are to “no preference”",
     "neutral_accuracy": "The share of answers that said “no preference”",
-    "unparsed": "The share of answers that could not be read",
+    "unparsed": "The share of answers that could not be read, were refused or did not come",
 }
 ENDS = {
     "delta_ag": ("0: even", "1: one class takes all"),
@@ -177,9 +177,10 @@ def _total_words(audit: Audit, view: NeutralityView, shown: Heat, asked: Asked) 
         share = percent(cell.counts[top] / cell.chosen) if cell.chosen else "none"
         return (
             f"{first}{who}. Of {cell.chosen:,} answers that chose, {share} chose {columns[top]} ({value}); {neutral:,} "
-            f"of all {cell.answers:,} answers said “no preference” and {unread:,} could not be read ({n})."
+            f"of all {cell.answers:,} answers said “no preference”, {unread:,} were unreadable, refused or missing "
+            f"({n})."
         )
-    what = "said “no preference”" if measure == "neutral_accuracy" else "could not be read"
+    what = "said “no preference”" if measure == "neutral_accuracy" else "were unreadable, refused or missing"
     held = neutral if measure == "neutral_accuracy" else unread
     return (
         f"{held:,} of {cell.answers:,} answers of {who} {what} ({percent(held / max(1, cell.answers))}, 95 % interval "

@@ -267,5 +267,6 @@ def _board(audit: Audit, view: NeutralityView, shown: data.Heat | None) -> str:
         return parts.without_html(audit, view) + parts.published_link(view)
     left = parts.legend_html(audit, view, shown) + parts.heat_html(audit, view, shown)
     left += parts.files_html(view) + parts.left_out_html(audit, view) + parts.published_link(view)
+    left += parts.notes_html(audit, shown)
     wide = " lk-neutral-wide" if len(shown.columns) > BESIDE else ""
     return f'<div class="lk-neutral{wide}"><div>{left}</div>{answers.panel_html(audit, view, shown)}</div>'

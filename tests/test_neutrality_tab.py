@@ -17,11 +17,12 @@ from backend.metrics.neutrality import measures, pairwise, tally
 from explorers import _neutrality as data
 from explorers import _neutrality_answers as answers
 from explorers import _neutrality_charts as charts
+from explorers import _neutrality_models as beside
 from explorers import _neutrality_published as published
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers import neutrality
-from explorers._neutrality_html import heat_html
+from explorers._neutrality_html import heat_html, notes_html
 from explorers._neutrality_measures import MEASURES, _weights, cells_of, pairs_of, resampled
 from explorers._neutrality_view import Asked
 from explorers._shared import escape as html_of
@@ -244,6 +245,23 @@ def test_published_figures_are_those_of_the_tables():
     assert published.figures("text-to-image", "informed-direct", "gender", "delta_neutrality") == ()
     assert published.pairwise("blind-direct", "race").loc["Asian -- Caucasian", "CoDi"] == -0.887
     assert published.pairwise("blind-indirect", "race").empty
+
+
+def test_published_figures_of_other_classes_are_not_set_beside(stores, audit, monkeypatch):
+    monkeypatch.setitem(audit.probes.sources["made-lm"].classes, "gender", ("female", "male"))
+    view = view_of(stores, "m=made-lm")
+    assert charts.published_of(audit, view) == []
+    assert "asked about other classes" in beside.models_html(audit, view, data.heat(audit, view))
+
+
+def test_notes_and_limits_of_models_are_told(stores, audit, monkeypatch):
+    view = view_of(stores, "direction=image-to-text")
+    shown = data.heat(audit, view)
+    assert "at most 40 inputs were allowed" in notes_html(audit, shown)
+    assert "it has no neutral ones" in notes_html(audit, shown)
+    assert "are left out" not in notes_html(audit, shown)
+    monkeypatch.setattr(audit.probes, "current", lambda name: False)
+    assert "are left out: the audit" in notes_html(audit, shown)
 
 
 def test_published_marks_are_hollow_and_apart(stores, audit):
