@@ -10,8 +10,13 @@
     for (const link of table.querySelectorAll('td > a[tabindex="0"]')) if (link !== cell) link.tabIndex = -1;
     if (cell) cell.tabIndex = 0;
   };
+  const busy = (now) => { // at once, before the answers come
+    const panel = document.getElementById(PANEL);
+    if (panel) now ? panel.setAttribute("aria-busy", "true") : panel.removeAttribute("aria-busy");
+  };
   const reveal = () => {
     goal = 0;
+    busy(false);
     const panel = document.getElementById(PANEL);
     if (!panel) return;
     panel.scrollTop = 0;
@@ -44,7 +49,7 @@
     const link = event.target.closest(".lk-heat td > a, a[data-goto]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.button) return;
     if (new URL(link.href).search === location.search) reveal();
-    else goal = Date.now();
+    else { goal = Date.now(); busy(true); setTimeout(() => busy(false), 10000); }
   }, true);
 
   window.likenessNeutral = {

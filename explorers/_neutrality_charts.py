@@ -124,9 +124,9 @@ def _published_marks(audit: Audit, view: NeutralityView, labels: list[str]) -> l
     labels += rows
     found = []
     for one in theirs:
-        told = words.span(one.low, one.high, measure) if one.low == one.low else "not known"
+        told = words.interval(one.low, one.high, measure) if one.low == one.low else "no interval is known"
         value = f"{words.SHORT[measure]} {words.number(one.value, measure)}"
-        text = plot_text(f"{value} (95 % interval {told}), {published_n(one)}", 4, 60)
+        text = plot_text(f"{value} ({told}), {published_n(one)}", 4, 60)
         found.append(Mark(rows[one.model], one.style, one.value, one.low, one.high, text, True))
     return found
 

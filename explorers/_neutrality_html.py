@@ -78,7 +78,8 @@ def _cell_html(view: NeutralityView, shown: Heat, row: Row, asked: Asked, to: st
     ground, ink = words.shade(cell.value, shown.measure)
     more = ""
     if view.full:
-        more = f"<small>{words.span(cell.low, cell.high, shown.measure)}<br>n = {cell.inputs:,}</small>"
+        ends = "all agree" if cell.low == cell.high else words.span(cell.low, cell.high, shown.measure)
+        more = f"<small>{ends}<br>n = {cell.inputs:,}</small>"
     text = words.number(cell.value, shown.measure)
     return f'<td style="background:{ground};color:{ink}"><a {link}>{text}{more}</a></td>'
 

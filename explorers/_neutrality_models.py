@@ -45,7 +45,7 @@ def bars_html(audit: Audit, view: NeutralityView, shown: Heat | None) -> str:
     for asked in shown.columns if shown else ():
         cell = data.total(audit, asked, measure)
         n = f"n = {count(cell.inputs, 'input')}"
-        ends = words.span(cell.low, cell.high, measure)
+        ends = words.interval(cell.low, cell.high, measure)
         value = [] if cell.few else [f"{words.SHORT[measure]} {words.number(cell.value, measure)} ({ends})"]
         moved = "; ".join([*value, *_ranges(audit, asked, measure)])
         rows += _bar_row(words.column_title(audit, view, asked), cell, columns, n, moved)
@@ -139,7 +139,9 @@ def spread_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
             title = escape(words.column_title(audit, view, asked))
             said += f"<li><b>{title}</b>: {value} in all; {escape('; '.join(parts))}</li>"
     if not said:
-        return "<h3>Does the wording matter?</h3><p class='lk-reading'>Asked in one wording and one order only.</p>"
+        asked = any(own for one in shown.columns for own in data.turns(audit, one, measure).values())
+        why = "Too few answers chose in the single wordings to compare them." if asked else "Asked in one wording only."
+        return f'<h3>Does the wording matter?</h3><p class="lk-reading">{why}</p>'
     marks = "".join(
         f'<li><span aria-hidden="true" style="color:{colour}">{mark}</span> {escape(title)}</li>'
         for mark, colour, title in charts.column_legend(audit, view, shown.columns[: charts.MOST_SPREAD])

@@ -67,6 +67,15 @@ def span(low: float, high: float, measure: str) -> str:
     return f"{number(low, measure)} to {number(high, measure)}"
 
 
+def interval(low: float, high: float, measure: str) -> str:
+    """An interval in words; where all inputs agree no spread can be estimated, and none is shown.
+
+    >>> interval(-0.6, -0.2, "ag"), interval(-1, -1, "ag")
+    ('95 % interval −0.60 to −0.20', 'no interval, as all inputs agree')
+    """
+    return "no interval, as all inputs agree" if low == high else f"95 % interval {span(low, high, measure)}"
+
+
 def cell_words(cell: Cell, measure: str) -> str:
     """A cell in words: "AG −0.42 (95 % interval −0.60 to −0.20), n = 24 inputs, 216 answers"."""
     n = f"n = {count(cell.inputs, 'input')}, {count(cell.answers, 'answer')}"
@@ -74,7 +83,7 @@ def cell_words(cell: Cell, measure: str) -> str:
         n += f", {cell.chosen:,} of which chose"
     if cell.few:
         return f"{cell.few}: {n}"
-    return f"{SHORT[measure]} {number(cell.value, measure)} (95 % interval {span(cell.low, cell.high, measure)}), {n}"
+    return f"{SHORT[measure]} {number(cell.value, measure)} ({interval(cell.low, cell.high, measure)}), {n}"
 
 
 def counts_words(cell: Cell, columns: tuple[str, ...]) -> str:
@@ -168,7 +177,7 @@ def _total_words(audit: Audit, view: NeutralityView, shown: Heat, asked: Asked) 
     columns = (*state.classes_of(audit, view), NEUTRAL, UNPARSED)
     who, n = column_title(audit, view, asked), f"n = {count(cell.inputs, 'input')}"
     neutral, unread = cell.counts[-2], cell.counts[-1]
-    value = f"{SHORT[measure]} {number(cell.value, measure)}, 95 % interval {span(cell.low, cell.high, measure)}"
+    value = f"{SHORT[measure]} {number(cell.value, measure)}, {interval(cell.low, cell.high, measure)}"
     first = ""
     if len(shown.columns) > 1:
         first = "Least neutral: " if measure == "delta_neutrality" else "Furthest from even: "
@@ -183,8 +192,8 @@ def _total_words(audit: Audit, view: NeutralityView, shown: Heat, asked: Asked) 
     what = "said “no preference”" if measure == "neutral_accuracy" else "were unreadable, refused or missing"
     held = neutral if measure == "neutral_accuracy" else unread
     return (
-        f"{held:,} of {cell.answers:,} answers of {who} {what} ({percent(held / max(1, cell.answers))}, 95 % interval "
-        f"{span(cell.low, cell.high, measure)}; {n})."
+        f"{held:,} of {cell.answers:,} answers of {who} {what} ({percent(held / max(1, cell.answers))}, "
+        f"{interval(cell.low, cell.high, measure)}; {n})."
     )
 
 

@@ -86,6 +86,12 @@ def test_long_tables_are_drawn_by_distinct_rows_with_like_intervals(monkeypatch)
     assert not _weights(64).flags.writeable
 
 
+def test_inputs_that_all_agree_have_no_interval_in_words():
+    cell = cells_of([np.tile([2, 0, 1, 0], (30, 1))], "ag")[0]
+    assert (cell.low, cell.high) == (-1, -1)
+    assert words.cell_words(cell, "ag").startswith("AG −1.00 (no interval, as all inputs agree), n = 30 inputs")
+
+
 def test_too_few_inputs_or_choices_have_no_interval():
     few, choices = np.tile([1, 0, 0, 0], (19, 1)), np.tile([0, 0, 1, 0], (40, 1))
     found = cells_of([few, choices, np.vstack([choices, few])], "ag")
