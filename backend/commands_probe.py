@@ -197,6 +197,11 @@ def shown(measure: Measure | None) -> str:
 
     >>> shown(Measure(-0.719, -0.8, -0.6, 874)), shown(None), shown(Measure(float("nan"), 0, 0, 0))
     ('-0.719 (-0.800 to -0.600)', '', 'none')
+
+    Where all inputs were answered alike no spread can be estimated, and no interval is given.
+
+    >>> shown(Measure(-1.0, -1.0, -1.0, 874))
+    '-1.000 (all alike)'
     """
     if measure is None:
         return ""
@@ -204,6 +209,8 @@ def shown(measure: Measure | None) -> str:
         return "none"
     if measure.low != measure.low:
         return f"{measure.value:.3f}"
+    if measure.low == measure.high:
+        return f"{measure.value:.3f} (all alike)"
     return f"{measure.value:.3f} ({measure.low:.3f} to {measure.high:.3f})"
 
 
