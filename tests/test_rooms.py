@@ -18,7 +18,8 @@ ROOMS = {
     "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "yaml"},
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
-    "backend.store": {"backend.records", "backend.metrics.neutrality", "pyarrow", "filelock"},
+    "backend.hiring_texts": set(),
+    "backend.store": {"backend.records", "backend.metrics.neutrality", "backend.hiring_texts", "pyarrow", "filelock"},
     "backend.spec": {"backend.records"},
     "backend.prompts": {"backend.records", "backend.spec"},
     "backend.systems": {
@@ -45,6 +46,7 @@ ROOMS = {
     "backend.probes": {
         *(
             "backend.records",
+            "backend.hiring_texts",
             "backend.spec",
             "backend.prompts",
             "backend.metrics",
@@ -96,7 +98,7 @@ ROOMS = {
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {
         *("backend.records", "backend.store", "backend.metrics", "backend.neighbours", "explorers._*"),
-        *("gradio", "plotly"),
+        *("backend.hiring_texts", "gradio", "plotly"),
     },
     "explorers._faces_sheet": {"backend.pictures", "backend.store", "explorers._*", "PIL"},
     "explorers._guard": {"starlette"},

@@ -6,7 +6,8 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 writes them; arrays.py holds the one, summaries.py the other of their files.
 neighbours.py reads and neighbour_writers.py writes what finds images that are like another (`Audit.neighbours`).
 texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them; probes.py and probe_writers.py do so
-with what models answered to neutral inputs (`Audit.probes`). faces.py reads detections and average
+with what models answered to neutral inputs (`Audit.probes`), hiring.py, hiring_checks.py and hiring_writers.py with
+what they answered about two applicants (`Audit.hiring`). faces.py reads detections and average
 faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py writes them.
 """
 
@@ -14,6 +15,8 @@ from backend.store.checks import stage_parts
 from backend.store.face_writers import FaceWriter, detection_row, write_averages
 from backend.store.faces import Faces, averages_stage
 from backend.store.files import StoreError, audit_folder, audit_names, writing
+from backend.store.hiring import HiringSource, Job
+from backend.store.hiring_writers import HiringWriter, write_hiring
 from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
 from backend.store.neighbours import Links, Words
 from backend.store.probe_writers import Kept, ProbeWriter, write_probes
@@ -36,6 +39,9 @@ __all__ = [
     "EmbeddingWriter",
     "FaceWriter",
     "Faces",
+    "HiringSource",
+    "HiringWriter",
+    "Job",
     "Kept",
     "Links",
     "ProbeSource",
@@ -58,6 +64,7 @@ __all__ = [
     "interrupted",
     "stage_parts",
     "write_averages",
+    "write_hiring",
     "write_links",
     "write_map",
     "write_probes",
