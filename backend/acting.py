@@ -172,9 +172,7 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]
             table = csv.writer(file, lineterminator="\n")
             table.writerow(columns)
             for row in rows:
-                table.writerow(
-                    [f"'{cell}" if cell.startswith(_FORMULA) and not _number(cell) else cell for cell in row]
-                )
+                table.writerow([f"'{cell}" if _FORMULA.match(cell) else cell for cell in row])
             file.flush()
             os.fsync(file.fileno())
         Path(aside).chmod(0o644)
