@@ -84,6 +84,7 @@ class SentenceEncoder(Similarity):
     """
 
     def __init__(self, folder: Path) -> None:
+        from safetensors import SafetensorError
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging
 
@@ -91,8 +92,12 @@ class SentenceEncoder(Similarity):
         logging.disable_progress_bar()
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-            model = AutoModel.from_pretrained(folder, use_safetensors=True, trust_remote_code=False)
-        except (OSError, ValueError, RuntimeError, KeyError) as error:
+            how = {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
+            model, found = AutoModel.from_pretrained(folder, **how)
+            lacking = [name for name in found["missing_keys"] if not name.startswith("pooler.")]
+            if lacking:
+                raise ValueError(f"it lacks {len(lacking)} of the model's tensors")
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             words = " ".join(str(error).split())[:200]
             raise ProbeError(f"{folder} cannot be used ({words}): install {DISTRIBUTION}==0.1.0 again") from error
         self._model = model.eval()
