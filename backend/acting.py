@@ -125,18 +125,22 @@ def _settings(model: Model) -> str:
 
 
 def _propose(name: str, wish: Wish, writer: Writer, guesser: Writer, measure: Similarity) -> list[Proposal]:
-    """All that was proposed for one profession, with guesses and scores; texts are wanted until enough lines pass."""
+    """All that was proposed for one profession, with guesses and scores.
+
+    Texts are asked for until enough lines pass, TRIES are there, or one brings nothing new while some have passed.
+    """
     texts: list[str] = []
     refused: list[str] = []
     found: list[Proposal] = []
     good: list[Proposal] = []
-    while len(texts) + len(refused) < TRIES and len(good) < wish.proposals:
-        at_once = min(writer.AT_ONCE, TRIES - len(texts) - len(refused))
-        seed = _seed(wish.seed, name, len(texts) + len(refused))
-        for said in writer.write([wish_for(name, wish.proposals)] * at_once, WARMTH, seed):
+    while (tried := len(texts) + len(refused)) < TRIES and len(good) < wish.proposals:
+        talks = [wish_for(name, wish.proposals)] * min(writer.AT_ONCE, TRIES - tried)
+        for said in writer.write(talks, WARMTH, _seed(wish.seed, name, tried)):
             (refused if said.reason else texts).append(said.reason or said.text)
-        found = proposals(name, texts)
+        before, found = len(good), proposals(name, texts)
         good = [one for one in found if not one.reason][: wish.proposals]
+        if good and len(good) == before:
+            break
     enough = f"{wish.proposals} that pass came before it"
     answers = guesser.write([question_about(one.text) for one in good], 0.0, 0) if good else []
     judged = {}
@@ -232,8 +236,10 @@ class _Journal:
             )
         for row in lines[1:]:
             if isinstance(row, list) and len(row) == 2 and isinstance(row[0], str):
-                with suppress(TypeError, ValueError):
-                    self.found[row[0]] = [_proposal(one) for one in row[1]]
+                with suppress(TypeError, ValueError, KeyError):
+                    found = [_proposal(one) for one in row[1]]
+                    if found and all(one.profession == row[0] for one in found):
+                        self.found[row[0]] = found
 
     def add(self, name: str, found: list[Proposal]) -> None:
         """Keep a finished profession; on the disk before the next one is asked about."""
@@ -259,6 +265,6 @@ def _proposal(values: dict[str, Any]) -> Proposal:
     """A proposal of a journal. Raises TypeError and ValueError where it is none."""
     one = Proposal(**{**values, "guesses": tuple(values["guesses"])})
     texts = (one.profession, one.line, one.text, one.reason, one.guess, *one.guesses)
-    if not all(isinstance(text, str) for text in texts) or not isinstance(one.score, float | None):
+    if not all(isinstance(text, str) for text in texts) or not isinstance(one.score, float | None) or one.kept:
         raise ValueError("no proposal")
     return one

@@ -113,6 +113,9 @@ def print_acted(wish: Wish, done: Acted) -> None:
         names = ", ".join(none[:8]) + (", ..." if len(none) > 8 else "")
         print(f"Without any action: {count(len(none), 'profession')} ({names}).")
     print(f"Kept: {wish.out}. All, with guesses and reasons: {wish.review}.")
+    if not kept:
+        print("Nothing was kept.", file=sys.stderr)
+        return
     print("Read every kept action before it is used: no model sees all that gives a gender, race or age away.")
     print(f"Then: python -m backend probe AUDIT --model NAME --professions {wish.out}")
 

@@ -73,7 +73,7 @@ def test_what_ships_passes_as_a_proposal():
         ("Bakers", "A baker is kneading dough", "holds <subject> 0 times"),
         ("Bakers", "A <subject> is handing dough to a <subject>", "holds <subject> 2 times"),
         ("Bakers", "A <subject> is kneading" + " dough" * 17, "has 21 words"),
-        ("Bakers", "A <subject> is kneading " + "x" * 400, "characters"),
+        ("Bakers", "A <subject> is kneading " + "x" * 400, "has 5 words and 424 characters"),
         ("Bakers", "A <subject> is kneading <b>dough</b>", "holds markup"),
         ("Bakers", "A <subject> is kneading 面团", "is not in Latin letters"),
         ("Bakers", "Un <subject> está amasando pan", "says no action"),
