@@ -109,6 +109,7 @@ def act(wish: Wish, model: Model, guesser: Model, progress: Callable[[int, int],
 def _header(wish: Wish, model: Model, guesser: Model, marks: list[str], measure: Similarity) -> dict[str, Any]:
     """What must be the same for a run to go on: another model, wording or measure would not mix with what is there."""
     rules = "".join(inspect.getsource(module) for module in (proposing, actions))
+    rules += json.dumps(sorted(actions.telling_words().items()))
     return {
         "model": f"{model.spec.name} {marks[0]} {_settings(model)}",
         "guesser": f"{guesser.spec.name} {marks[1]} {_settings(guesser)}",
@@ -214,6 +215,8 @@ class _Journal:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+        if not self.path.stat().st_size:
+            self.path.unlink()
         self._unlock()
 
     def _unlock(self) -> None:

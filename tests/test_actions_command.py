@@ -222,6 +222,12 @@ def test_wrong_calls_are_told_before_anything_is_asked(here, more, words, capsys
     assert words in capsys.readouterr().err and here.asked == []
 
 
+def test_an_endpoint_that_cannot_be_used_leaves_nothing_behind(here, tmp_path, capsys):
+    here.usual = (401, b"no such key")
+    assert run() == 1 and "key_env: the server refuses the key" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["jobs.csv", "models.toml"]
+
+
 @pytest.mark.parametrize("more", [("--keep", "0"), ("--at-least", "2"), ("--seed", "-1"), ("--proposals", "99")])
 def test_numbers_out_of_range_are_refused(here, more):
     with pytest.raises(SystemExit) as told:
