@@ -96,6 +96,7 @@ def act(wish: Wish, model: Model, guesser: Model, progress: Callable[[int, int],
             found = [one for name in wish.professions for one in journal.found[name]]
             found = choose(found, wish.keep, wish.at_least)
             names = (model.spec.name, guesser.spec.name, measure.name)
+            check_places(wish)  # a run can take hours
             _write_csv(wish.review, REVIEW, [_review_row(one, names) for one in found])
             _write_csv(wish.out, KEPT, [(one.profession, one.text) for one in found if one.kept])
         wish.journal.unlink(missing_ok=True)

@@ -179,6 +179,17 @@ def test_a_text_that_brings_nothing_new_is_the_last(here):
     assert run("--proposals", 2, "--out", "two.csv") == 0 and wished(here) == list(JOBS)
 
 
+def test_a_file_that_somebody_made_in_the_meantime_is_not_written_over(here, tmp_path, monkeypatch, capsys):
+    found = acting._propose
+    made = tmp_path / "jobs-actions.csv"
+    monkeypatch.setattr(acting, "_propose", lambda *more: made.write_text("mine") and found(*more))
+    assert run() == 1 and "jobs-actions.csv is there already" in capsys.readouterr().err
+    assert made.read_text() == "mine" and not (tmp_path / "jobs-actions-review.csv").exists()
+    made.unlink()
+    here.asked.clear()
+    assert run() == 0 and here.asked == []
+
+
 def test_two_runs_do_not_write_one_journal(here, tmp_path, capsys):
     import filelock
 
