@@ -235,8 +235,8 @@ class _Journal:
         other = [name for name, value in self.header.items() if there.get(name) != value]
         if other:
             raise SpecError(
-                f"{self.path} was begun with another {', '.join(other)}: go on as it was begun, give another --out, or "
-                "remove it"
+                f"{self.path} was begun with other values of {', '.join(other)}: go on as it was begun, give another "
+                "--out, or remove it"
             )
         for row in lines[1:]:
             if isinstance(row, list) and len(row) == 2 and isinstance(row[0], str):

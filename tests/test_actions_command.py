@@ -155,8 +155,8 @@ def test_a_stopped_run_goes_on_where_it_was(here, stops, tmp_path, capsys):
     assert run() == 130 and "run the same command again" in capsys.readouterr().err
     journal = tmp_path / "jobs-actions-unfinished.jsonl"
     assert journal.is_file() and not (tmp_path / "jobs-actions.csv").exists()
-    assert run("--seed", 1) == 1 and "was begun with another seed: go on as it was" in capsys.readouterr().err
-    assert run("--proposals", 4, "--seed", 1) == 1 and "another proposals, seed" in capsys.readouterr().err
+    assert run("--seed", 1) == 1 and "was begun with other values of seed: go on as it was" in capsys.readouterr().err
+    assert run("--proposals", 4, "--seed", 1) == 1 and "other values of proposals, seed" in capsys.readouterr().err
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(lines[:2]) + lines[2][:30])  # as a kill leaves it
     (tmp_path / "jobs-actions-review.csv").write_text("half")  # a kill between the two files
