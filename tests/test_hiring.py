@@ -6,9 +6,10 @@ import shutil
 from collections import Counter
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from audits import make_audit
-from samples import likeness
+from samples import ROOT, likeness
 from scripted import Scripted, scripted
 
 from backend import commands_hire, hiring
@@ -17,6 +18,7 @@ from backend.hiring_texts import SPACES, STEPS
 from backend.metrics.hiring import dialogues, estimates
 from backend.probes import base
 from backend.probes.ask import Answer
+from backend.probes.hiring import OCCUPATIONS
 from backend.spec import SpecError
 from backend.store import Audit, HiringWriter
 from backend.store.hiring import turn_of
@@ -69,6 +71,21 @@ def test_the_numbers_of_the_paper_and_of_the_whole_design():
         "was": 24 * 2 * 62,
     }
     assert eight.unshared() == 24 * 2 * 2 * 15 * 60 and sum(map(len, eight.turns.values())) == 20_928
+
+
+def test_the_shipped_files_agree_with_the_published_tables_and_the_labour_force():
+    occupations = pd.read_csv(OCCUPATIONS).set_index("occupation")
+    labour = pd.read_csv(ROOT / "assets" / "professions.csv").set_index("profession")["pct_women"]
+    known = occupations.dropna(subset="labour_profession")
+    assert len(known) == 28 and (known["pct_women"] == labour[known["labour_profession"]].to_numpy()).all()
+    assert occupations.loc[occupations["labour_profession"].isna(), "pct_women"].isna().all()
+    published = pd.read_csv(ROOT / "assets" / "published" / "hire_bias_diff.csv")
+    assert set(published["occupation"]) - set(occupations.index) == {"athelete"} and len(published) == 50
+    steps = {"GPT-4o-mini": 0.02, "Llama2-70b-chat": 0.005}
+    times = (published["bias_diff"] / published["model"].map(steps)).dropna()
+    assert len(times) == 33 and (times - times.round()).abs().max() < 1e-9
+    neutral = pd.read_csv(ROOT / "assets" / "published" / "hire_neutral_answers.csv")
+    assert (neutral.query("question == 'Q2' and answer != 'unknown'")["ratio"] == 0).all() and len(neutral) == 24
 
 
 def test_orders_leads_and_options_are_evened_out():
