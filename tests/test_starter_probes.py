@@ -62,7 +62,7 @@ def test_a_language_model_was_asked_in_every_wording_about_every_input(audit, na
 
 
 def test_the_starters_vqa_model_still_answers_so(audit):
-    spec, wanted = planned(audit, "starter-vqa")
+    spec, wanted = planned(audit, "starter-vqa", pictures=3)
     table = audit.probes.table("starter-vqa")
     there = table.set_index(["style", "attribute", "profession", "action", "row", "paraphrase", "rotation"])["answer"]
     some = [one for one in wanted.asked[::97] if one.row >= 0][:24]
@@ -90,6 +90,7 @@ def test_smollm2_still_answers_so(audit):
     there = {tuple(row[:-1]): row[-1] for row in table[[*KEYS, "answer"]].astype(str).itertuples(index=False)}
     some = wanted.asked[:12]
     model = make_model(spec)
+    assert model.check() == audit.probes.sources["smollm2"].fingerprint
     said = [
         one.probe.answered(a.option) for one, a in zip(some, ask(model, [o.probe.prompt for o in some]), strict=True)
     ]
