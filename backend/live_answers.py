@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from backend.metrics.bootstrap import DRAWS, quantiles
 from backend.probes.base import ANSWERED, Answer
 from backend.probes.prompts import Probe
 
@@ -58,6 +59,33 @@ def span_of_means(values: ArrayLike, groups: Sequence[int]) -> NDArray[np.float6
         return np.full((2, rows.shape[1] if rows.ndim == 2 else 0), np.nan)
     means = np.array([rows[of == group].mean(axis=0) for group in np.unique(of)])
     return np.array([means.min(axis=0), means.max(axis=0)])
+
+
+def share_intervals(table: ArrayLike, draws: int = DRAWS, seed: int = 0) -> NDArray[np.float64]:
+    """The shares of answers and their 95 % intervals: rows share, low, high; a column for each of the table's.
+
+    By hand: two inputs of two answers each, one all in the first column and one all in the second: 0.5, and a resample
+    may hold only one of them.
+
+    >>> share_intervals([[2, 0], [0, 2]]).tolist()
+    [[0.5, 0.5], [0.0, 0.0], [1.0, 1.0]]
+
+    `table` has a row an input and a column a kind of answer (backend.metrics.neutrality.tally). Formula: inputs are
+    drawn anew with replacement, each with all its answers, as in backend.metrics.neutrality.measures; low and high are
+    the 2.5 % and 97.5 % quantiles of the shares. Range 0 to 1. No answers give NaN; one input has no interval (NaN).
+    """
+    rows = np.asarray(table, float)
+    total = rows.sum()
+    if not total:
+        return np.full((3, rows.shape[1]), np.nan)
+    share = rows.sum(axis=0) / total
+    if len(rows) < 2:
+        return np.array([share, *np.full((2, rows.shape[1]), np.nan)])
+    weights = np.random.default_rng([seed, len(rows)]).multinomial(len(rows), np.full(len(rows), 1 / len(rows)), draws)
+    drawn = weights @ rows
+    held = drawn.sum(axis=1, keepdims=True)
+    shares = np.divide(drawn, held, out=np.zeros_like(drawn), where=held > 0)[held[:, 0] > 0]
+    return np.array([share, *quantiles(shares.T)])
 
 
 def summary(probes: Sequence[Probe], answers: Sequence[Answer]) -> Summary:

@@ -137,9 +137,10 @@ def plain(text: str, spec: ModelSpec) -> str:
         hidden += [key, options["base_url"], _host(options["base_url"])]
     elif options.get("model", "").count("/") != 1:
         hidden += [options["model"]] if "/" in options.get("model", "") else []
+    text = _ADDRESS.sub("***", text)
     for secret in sorted(filter(None, hidden), key=len, reverse=True):
         text = text.replace(secret, "***")
-    return _PATH.sub("***", _ADDRESS.sub("***", text))
+    return _PATH.sub("***", text)
 
 
 def _host(address: str) -> str:
