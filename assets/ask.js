@@ -8,10 +8,11 @@
 
   const find = (selector) => document.querySelector(selector);
   const inView = () => { const at = find("#lk-ask-upload"); return Boolean(at && at.checkVisibility()); };
-  const complain = (words) => { find("#lk-ask-upload .lk-near-problem").textContent = words; };
+  const complain = (words) => { const line = find("#lk-ask-upload .lk-near-problem"); if (line) line.textContent = words; };
 
   const show = (note) => {
     const figure = find(".lk-ask-own"), back = find("#lk-ask-upload [data-ask-back]");
+    if (!figure) return; // the panel went away meanwhile; it asks again when it is back
     figure.hidden = back.hidden = !held && !note;
     figure.replaceChildren();
     if (figure.hidden) return;
@@ -97,5 +98,5 @@
     if (input) input.focus(); // the button that had the focus is gone
   });
 
-  window.likenessAsk = { picture: () => held };
+  window.likenessAsk = { picture: () => held, show: () => show() };
 })();

@@ -55,6 +55,7 @@ accept="image/*" class="lk-near-file" aria-describedby="lk-ask-upload-note"></la
 and the model alone, and is kept nowhere.</p><p class="lk-near-problem" role="alert"></p>
 <figure class="lk-figure lk-ask-own" hidden></figure></div>
 """
+SHOW = "window.likenessAsk && window.likenessAsk.show();"
 SEND = "(...values) => [...values.slice(0, -1), window.likenessAsk ? window.likenessAsk.picture() : '']"
 
 
@@ -178,7 +179,7 @@ class Panel:
             gr.Dropdown(
                 shown, value=question.action if question.action in listed else None, visible=acts and bool(listed)
             ),
-            gr.Column(visible=True if view.about_picture else "hidden"),
+            gr.Column(visible=view.about_picture),
             portrait_html(self.stores, view) if view.about_picture else "",
             self._prompt(asdict(question), view),
         ]
@@ -276,8 +277,8 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
 
 
 def _pictures(made: SimpleNamespace, stores: Mapping[str, Audit], board: Mapping[str, Any]) -> None:
-    with gr.Column(visible="hidden", elem_id="lk-ask-pictures") as made.pictures:
-        gr.HTML(UPLOAD, elem_id="lk-ask-upload", **board)
+    with gr.Column(visible=False, elem_id="lk-ask-pictures") as made.pictures:
+        gr.HTML(UPLOAD, js_on_load=SHOW, elem_id="lk-ask-upload", **board)
         made.audit = _box("Audit", "audit", 160, choices=list(stores))
         with gr.Row(elem_classes="lk-ask-portrait"):
             made.portrait = gr.HTML(min_height=140, elem_id="lk-ask-portrait", **board)

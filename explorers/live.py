@@ -57,7 +57,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     mode = gr.Radio(MODES, value=DRAW, label="What to do here", elem_id="lk-live-mode", elem_classes="lk-modes")
     with gr.Column() as drawing:
         live, inputs, profession = _draw(address_bar, line)
-    with gr.Column(visible="hidden") as asking:
+    with gr.Column(visible=False) as asking:
         panel = Panel(stores, address_bar, line, {"concurrency_limit": AT_ONCE, "concurrency_id": SLUG})
 
     def switched(chosen: Any, *values: Any) -> list[Any]:
@@ -79,7 +79,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
 
 
 def _shown(asks: bool) -> list[gr.Column]:
-    return [gr.Column(visible="hidden" if asks else True), gr.Column(visible=True if asks else "hidden")]
+    return [gr.Column(visible=not asks), gr.Column(visible=asks)]
 
 
 def _address(live: Live | None, values: Sequence[Any]) -> str:
