@@ -66,7 +66,7 @@ class Asking:
         self.known: dict[str, Known] = read_known(models)
         self._line = line
         self._loaded: Model | None = None
-        self._fingerprint = ""
+        self._fingerprint, self._notes = "", ()
 
     def question(self, values: dict[str, Any]) -> Question:
         """A question from values that come from a browser. Raises LiveError."""
@@ -107,6 +107,8 @@ class Asking:
         began = time.monotonic()
         _go_on(ticket, began)
         model = self._model(question.model)
+        if model.spec.kind != ENDPOINT:  # which says once what holds for all its answers
+            model.notes[:] = self._notes
         known = self.known[question.model]
         style, options = known.asked_with(question)
         asking, answers = time.monotonic(), []  # loading, which may be a download, has no limit of time
@@ -142,6 +144,7 @@ class Asking:
             spec = replace(spec, options={**spec.options, **kept})
         model = make_model(spec)
         self._fingerprint = model.check()
+        self._notes = tuple(model.notes)
         self._loaded = model
         return model
 

@@ -19,6 +19,7 @@ from backend.probes.actions import LONGEST_ACTION
 from backend.spec import SpecError
 from backend.store import Audit, StoreError
 from backend.waiting import Line, LiveError
+from explorers._charts import unbroken
 from explorers._live import problem_html
 from explorers._live_ask import WELCOME, asked_html, news_html, portrait_html, prompt_html
 from explorers._live_ask_view import AskView, from_params, other_picture, to_address, view_of
@@ -106,7 +107,7 @@ class Panel:
         made.other.click(self._changed("other"), self.inputs, after, trigger_mode="always_last", **quiet)
         listed = [*self.inputs, made.listed]
         made.listed.input(self._changed("listed"), listed, after, trigger_mode="always_last", **quiet)
-        made.action.input(self._typed, self.inputs, made.prompt, trigger_mode="always_last", **quiet)
+        made.action.change(self._typed, self.inputs, made.prompt, trigger_mode="always_last", **quiet)
         made.action.blur(self._left, self.inputs, [made.prompt, address_bar], trigger_mode="always_last", **quiet)
 
         def stop(request: gr.Request) -> None:
@@ -222,7 +223,7 @@ def run(
             if isinstance(news, AskNews):
                 yield news_html(title, news), gr.skip()
             else:
-                yield _done(stores, news, view, mine, own), gr.skip()
+                yield unbroken(_done(stores, news, view, mine, own)), gr.skip()
     except LiveError as error:
         yield problem_html(str(error)), gr.skip()
 

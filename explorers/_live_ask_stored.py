@@ -50,11 +50,11 @@ def _one(audit: Audit, key: state.Asked, asked: Asked, said: Summary) -> str:
         for at, name in enumerate(names)
     )
     return (
-        f'<p class="lk-reading">{_differs(audit, key, asked)} Shares of prompts that chose each option. Intervals '
-        f"(95 %) draw the inputs anew, and are given from {FEWEST} inputs on.</p>"
+        f'<p class="lk-reading">{_differs(audit, key, asked, profession is not None)} Shares of prompts that chose '
+        f"each option; intervals (95 %) draw the inputs anew, and are given from {FEWEST} inputs on.</p>"
         '<div class="lk-scroll" tabindex="0" role="region" aria-label="This answer and those of the audit">'
-        f'<table class="lk-words"><thead><tr><th scope=col>Answers</th>{heads}</tr></thead><tbody>{rows}</tbody>'
-        f"</table></div>{_link(audit, key, profession)}"
+        f'<table class="lk-words lk-ask-stored"><thead><tr><th scope=col>Answers</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{_link(audit, key, profession)}"
     )
 
 
@@ -69,7 +69,9 @@ def _row(label: str, names: Sequence[str], table: np.ndarray, n: str) -> str:
     for at, number in enumerate(table.sum(axis=0)):
         spread = ""
         if len(table) >= FEWEST:
-            spread = f"<br><small>{percent(shares[1, at], '')} to {percent(shares[2, at])}</small>"
+            low, high = shares[1:, at]
+            same = "all inputs agree" if low == high else f"{percent(low, '')} to {percent(high)}"
+            spread = f"<br><small>{same}</small>"
         cells += f"<td>{percent(shares[0, at])} <small>({int(number):,})</small>{spread}</td>"
     parts = "".join(
         f'<i style="width:{100 * number / max(1, total):.2f}%;background:{colour_of(at, len(names))}"></i>'
@@ -77,26 +79,26 @@ def _row(label: str, names: Sequence[str], table: np.ndarray, n: str) -> str:
         if number
     )
     return (
-        f"<tr><th scope=row>{escape(label)}<br><small>n = {n}{count(total, 'answer')}</small>"
+        f'<tr><th scope=row>{escape(label)}<br><small class="lk-ask-n">n = {n}{count(total, "answer")}</small>'
         f'<span class="lk-shares lk-shares-large" aria-hidden="true">{parts}</span></th>{cells}</tr>'
     )
 
 
-def _differs(audit: Audit, key: state.Asked, asked: Asked) -> str:
+def _differs(audit: Audit, key: state.Asked, asked: Asked, there: bool) -> str:
     """Whose the stored answers are, and in what they differ from the new one beside the input."""
     source = audit.probes.sources[key.model]
     name = f"{key.direction}/{key.style}/{key.attribute}/{key.culture}"
     apart = []
     if source.fingerprint != asked.fingerprint:
-        apart.append("other weights")
+        apart.append("of other weights")
     if source.settings and source.settings != asked.settings:
-        apart.append("other settings")
+        apart.append("with other settings")
     if (source.wordings or {}).get(name) != asked.wording:
-        apart.append("other words")
-    if asked.question.direction == "image-to-text" and asked.probes:
-        apart.append("the audit’s own pictures")
-    with_ = f" They come with {', '.join(apart)}." if apart else " Weights and wordings are the same."
-    return f"Stored answers of {escape(asked.title)} in {escape(audit.name)}.{with_}"
+        apart.append("in other words")
+    said = f"They were given {', '.join(apart)}." if apart else "The weights and the wordings are the same."
+    said += " They are about pictures of the audit." if key.direction == "image-to-text" else ""
+    said += "" if there else f" None is about {asked.question.profession}."
+    return escape(f"Beside it: what {asked.title} answered in the audit {audit.name}. {said}")
 
 
 def _link(audit: Audit, key: state.Asked, profession: str | None) -> str:
