@@ -107,7 +107,7 @@ class Panel:
         made.other.click(self._changed("other"), self.inputs, after, trigger_mode="always_last", **quiet)
         listed = [*self.inputs, made.listed]
         made.listed.input(self._changed("listed"), listed, after, trigger_mode="always_last", **quiet)
-        made.action.change(self._typed, self.inputs, made.prompt, trigger_mode="always_last", **quiet)
+        made.action.input(self._typed, self.inputs, made.prompt, trigger_mode="always_last", **quiet)
         made.action.blur(self._left, self.inputs, [made.prompt, address_bar], trigger_mode="always_last", **quiet)
 
         def stop(request: gr.Request) -> None:
