@@ -107,7 +107,7 @@ class Panel:
         made.other.click(self._changed("other"), self.inputs, after, trigger_mode="always_last", **quiet)
         listed = [*self.inputs, made.listed]
         made.listed.input(self._changed("listed"), listed, after, trigger_mode="always_last", **quiet)
-        made.action.input(self._typed, self.inputs, made.prompt, trigger_mode="always_last", **quiet)
+        made.action.change(self._typed, self.inputs, made.prompt, trigger_mode="always_last", **quiet)
         made.action.blur(self._left, self.inputs, [made.prompt, address_bar], trigger_mode="always_last", **quiet)
 
         def stop(request: gr.Request) -> None:
@@ -143,10 +143,12 @@ class Panel:
 
         return changed
 
-    def _typed(self, *values: Any) -> str:
+    def _typed(self, *values: Any) -> Any:
+        if not all(isinstance(value, str) for value in values[:4]):
+            return gr.skip()  # told before the page has filled its controls
         return self._prompt(_named(values), self._view(_named(values)))
 
-    def _left(self, *values: Any) -> tuple[str, str]:
+    def _left(self, *values: Any) -> tuple[Any, str]:
         return self._typed(*values), self.address(values)
 
     def _prompt(self, values: Mapping[str, Any], view: AskView) -> str:
