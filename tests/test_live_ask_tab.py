@@ -15,7 +15,7 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
-from audits import HOSTILE, make_audit
+from audits import HOSTILE
 from fastapi import FastAPI
 from PIL import Image
 from probe_audits import make_probed
@@ -43,11 +43,6 @@ from explorers._shared import params_of
 
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory):
-    return make_audit(tmp_path_factory.mktemp("cache"))
-
-
-@pytest.fixture(scope="module")
-def probed(tmp_path_factory):
     return make_probed(tmp_path_factory.mktemp("probed"))
 
 
@@ -122,38 +117,38 @@ def test_the_csv_has_a_row_a_prompt_and_runs_no_formula():
 
 
 # ---- stored answers ----
-def test_stored_answers_are_those_of_the_audit(probed):
-    asked = made()
-    html = stored_html({"probed": probed}, asked, summary(asked.probes, asked.answers))
-    table = probed.probes.table("made-lm")
+def test_stored_answers_are_those_of_the_audit(audit):
+    asked = made(profession="baker")
+    html = stored_html({"probed": audit}, asked, summary(asked.probes, asked.answers))
+    table = audit.probes.table("made-lm")
     mine = table[(table["style"] == "informed-direct") & (table["attribute"] == "gender")]
     rows = re.findall(r"<tr><th scope=row>.*?</tr>", html, re.S)
     assert len(rows) == 3
-    for row, part in ((rows[1], mine[mine["profession"] == "nurse"]), (rows[2], mine)):
+    for row, part in ((rows[1], mine[mine["profession"] == "baker"]), (rows[2], mine)):
         for name in ("male", "female", "no preference", "unparsed"):
             number = int((part["answer"] == name).sum())
             assert f"{100 * number / len(part):.0f} % ({number:,})" in plain(row).replace("( ", "(")
         assert f"{len(part):,} answers" in row and f"n = {part['input'].nunique()} input" in row
     assert "in other words" in html and "of other weights" not in html
     link = re.search(r'href="\?(tab=neutrality[^"]*)"', html)[1].replace("&amp;", "&")
-    assert params_of(link)["row"] == ["p:nurse"] and params_of(link)["m"] == ["made-lm"]
+    assert params_of(link)["row"] == ["p:baker"] and params_of(link)["m"] == ["made-lm"]
     other = made(profession="astronaut of <b>")
     assert "None is about astronaut of &lt;b&gt;." in stored_html(
-        {"p": probed}, other, summary(other.probes, other.answers)
+        {"p": audit}, other, summary(other.probes, other.answers)
     )
     none = made(style="blind-indirect", attribute="age")
-    assert "nothing to set this beside" in stored_html({"p": probed}, none, summary(none.probes, none.answers))
+    assert "nothing to set this beside" in stored_html({"p": audit}, none, summary(none.probes, none.answers))
 
 
 # ---- the view and its address ----
 def test_an_address_restores_the_view(asking, audit):  # noqa: F811
-    stores = {"small": audit}
+    stores = {"probed": audit}
     said = {"profession": "a & b <c> ${d}", "action": "A <subject> is at 100 % & more", "attribute": "age"}
     view = from_params(stores, asking.known, {name: [value] for name, value in said.items()})
     again = from_params(stores, asking.known, params_of(to_address(asking.known, view)))
     assert again == view and view.question.profession == said["profession"] and view.of == ""
     view = from_params(stores, asking.known, {"direction": ["image-to-text"], "of": ["nothing"], "audit": ["none"]})
-    assert view.question.model == "sees" and view.audit == "small" and audit.row_of(view.of) is not None
+    assert view.question.model == "sees" and view.audit == "probed" and audit.row_of(view.of) is not None
     assert from_params(stores, asking.known, params_of(to_address(asking.known, view))) == view
     seen = {view.of}
     for _ in portraits(audit)[1:]:
@@ -169,12 +164,12 @@ def test_every_picture_leads_to_the_panel(audit):
 
 
 def test_a_question_from_the_page_is_asked_or_refused_in_a_sentence(asking, audit):  # noqa: F811
-    stores = {"small": audit}
+    stores = {"probed": audit}
     *_, (board, _) = run(asking, stores, values(asking), "", "me")
     assert "<h3>Made &lt;i&gt;lm&lt;/i&gt;: gender, nurse</h3>" in board
-    picture = {**values(asking), "model": "sees", "direction": "image-to-text", "audit": "small", "of": ""}
+    picture = {**values(asking), "model": "sees", "direction": "image-to-text", "audit": "probed", "of": ""}
     *_, (board, _) = run(asking, stores, picture, "", "me")
-    assert Scripted.last.asked[0].picture is not None and "image/small/" in board
+    assert Scripted.last.asked[0].picture is not None and "image/probed/" in board
     own = "data:image/png;base64," + base64.b64encode(encode(noise(3))).decode()
     *_, (board, _) = run(asking, stores, picture, own, "me")
     assert own in board and Scripted.last.asked[-1].picture.size == (24, 16)
@@ -186,7 +181,7 @@ def test_a_question_from_the_page_is_asked_or_refused_in_a_sentence(asking, audi
 
 
 # ---- pictures from outside ----
-@pytest.mark.parametrize(("size", "kind"), [((3000, 2000), "webp"), ((128, 96), "png"), ((1, 900), "png")])
+@pytest.mark.parametrize(("size", "kind"), [((1500, 1000), "webp"), ((128, 96), "png"), ((1, 900), "png")])
 def test_a_picture_is_scaled_to_what_travels(size, kind):
     data, media = scaled(encode(noise(1, size), "PNG"))
     assert media == f"image/{kind}" and len(data) <= MOST_SENT
@@ -208,7 +203,7 @@ def test_what_is_no_picture_of_the_page_is_refused(text):
 def served(monkeypatch, audit):
     monkeypatch.setattr(app, "EXPLORERS", (SimpleNamespace(SLUG="live", QUERY=live.QUERY),))
     server = FastAPI()
-    app.add_routes(server, {"small": audit})
+    app.add_routes(server, {"probed": audit})
     return server
 
 
