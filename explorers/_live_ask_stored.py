@@ -22,7 +22,12 @@ MOST = 3
 def stored_html(stores: Mapping[str, Audit], asked: Asked, said: Summary) -> str:
     """The answers of every open audit that has some, beside the new one; a sentence where none has."""
     key = state.Asked(*(getattr(asked.question, name) for name in state.Asked._fields))
-    found = [audit for audit in stores.values() if key in state.asked_of(audit)]
+    named = {one.name for one in said.spreads} - {NEUTRAL}
+    found = [
+        audit
+        for audit in stores.values()
+        if key in state.asked_of(audit) and set(audit.probes.sources[key.model].classes[key.attribute]) == named
+    ]
     head = "<h3>Where this answer lies</h3>"
     if not found:
         return (

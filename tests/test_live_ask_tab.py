@@ -136,7 +136,7 @@ def test_stored_answers_are_those_of_the_audit(audit):
     assert "None is about astronaut of &lt;b&gt;." in stored_html(
         {"p": audit}, other, summary(other.probes, other.answers)
     )
-    none = made(style="blind-indirect", attribute="age")
+    none = made(style="blind-indirect", attribute="age")  # whose stored classes are others
     assert "nothing to set this beside" in stored_html({"p": audit}, none, summary(none.probes, none.answers))
 
 
