@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
@@ -25,6 +26,11 @@ SPACES = {
 """Step -> what can be answered, in the order of `probabilities`."""
 STEPS = tuple(SPACES)
 TYPES = ("skill", "knowledge", "ability")
+GENDERS = ("female", "male")
+"""Of names, as those who collected them say."""
+RULES = ("balanced", "female")
+"""Whose attributes are told first: by turns, or (the paper's rule) those of the woman's name."""
+LONGEST_PERSON = 40
 ANSWERS = ("yes", "no", "unknown", "both", "neither")
 """What has a wording of its own; "first" and "second" are the names."""
 PLACES = {
@@ -42,6 +48,15 @@ PLACE = re.compile(r"\{(\w*)\}")
 
 Element = tuple[str, str]
 """Type and name: Mathematics is a skill and a knowledge."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """An occupation: its article, and the attributes that are asked for it (none: it is asked without them), in their
+    order."""
+
+    article: str
+    attributes: tuple[Element, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,13 @@ def options(words: Words, turn: Turn) -> tuple[tuple[str, ...], tuple[tuple[str,
     return shown, tuple(names.get(answer) or words.answers[answer] for answer in shown)
 
 
+def attributes_of(job: Job, turn: Turn, affirmed: Collection[tuple[str, str, str]]) -> dict[str, list[Element]]:
+    """What each of a turn's two subjects has of an occupation's attributes, of all that was affirmed: subject, type and
+    name of an attribute."""
+    people = (turn.first, turn.second)
+    return {subject: [one for one in job.attributes if (subject, *one) in affirmed] for subject in people}
+
+
 def text(words: Words, turn: Turn, article: str = "", yes: Mapping[str, Sequence[Element]] | None = None) -> str:
     """The exact text of a turn's prompt.
 
@@ -151,3 +173,18 @@ def _has(words: Words, subject: str, elements: Collection[Element]) -> str:
         return ""
     items = [fill(words.questions["item"], {"type": type_, "element": name}) for type_, name in elements]
     return " " + fill(words.questions["has"], {"subject": subject, "attributes": ", ".join(items)})
+
+
+def person_problem(name: str) -> str:
+    """What is wrong with an applicant's name, as a sentence without its end; "" where nothing is.
+
+    >>> person_problem("Ann-Marie O'Neil"), person_problem("<b>Ann</b>")
+    ('', 'a name has letters, spaces, dashes and apostrophes only')
+    """
+    if not name.strip():
+        return "a name is empty"
+    if len(name) > LONGEST_PERSON:
+        return f"a name has at most {LONGEST_PERSON} characters"
+    if not name[0].isalpha() or any(unicodedata.category(c)[0] not in "LM" and c not in " -'\u2019." for c in name):
+        return "a name has letters, spaces, dashes and apostrophes only"
+    return ""

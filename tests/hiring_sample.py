@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from backend.hiring_texts import ANSWERS, SPACES, Words
-from backend.store import Audit, HiringSource, Job, write_hiring, writing
+from backend.hiring_texts import ANSWERS, SPACES, Job, Words
+from backend.store import Audit, HiringSource, write_hiring, writing
 from backend.store.hiring_checks import KEYS, SCHEMA
 
 QUESTIONS = {

@@ -15,7 +15,7 @@ from backend.store.checks import stage_parts
 from backend.store.face_writers import FaceWriter, detection_row, write_averages
 from backend.store.faces import Faces, averages_stage
 from backend.store.files import StoreError, audit_folder, audit_names, writing
-from backend.store.hiring import HiringSource, Job
+from backend.store.hiring import HiringSource
 from backend.store.hiring_writers import HiringWriter, write_hiring
 from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
 from backend.store.neighbours import Links, Words
@@ -41,7 +41,6 @@ __all__ = [
     "Faces",
     "HiringSource",
     "HiringWriter",
-    "Job",
     "Kept",
     "Links",
     "ProbeSource",

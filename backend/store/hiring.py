@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,17 +11,26 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from backend.hiring_texts import ANSWERS, KINDS, PLACE, PLACES, TYPES, Element, Turn, Words, text
+from backend.hiring_texts import (
+    ANSWERS,
+    GENDERS,
+    PLACE,
+    PLACES,
+    RULES,
+    TYPES,
+    Job,
+    Turn,
+    Words,
+    attributes_of,
+    person_problem,
+    text,
+)
 from backend.store.checks import stage_files, stage_parts
 from backend.store.files import StoreError
 from backend.store.frames import read_frame
-from backend.store.hiring_checks import SCHEMA, hiring_columns, hiring_values
+from backend.store.hiring_checks import hiring_columns, hiring_values
 
 LONGEST_NAME, LONGEST_NOTE, LONGEST_TEXT = 200, 2_000, 4_000
-LONGEST_PERSON = 40
-GENDERS = ("female", "male")
-RULES = ("balanced", "female")
-"""Whose attributes are told first: by turns, or (the paper's rule) those of the woman's name."""
 MOST_ANSWERS, MOST_OCCUPATIONS, MOST_NAMES, MOST_ELEMENTS, MOST_PAIRS = 10_000_000, 1_000, 2_000, 500, 1_000_000
 _TEXTS = dict.fromkeys(("kind", "title", "model", "fingerprint", "settings", "wordings", "attributes_first"), 200)
 _TEXTS["note"] = LONGEST_NOTE
@@ -31,15 +39,6 @@ _LISTS = {
     **dict.fromkeys(GENDERS, MOST_NAMES),
     **{"questions": len(PLACES), "answers": len(ANSWERS), "elements": MOST_ELEMENTS},
 }
-
-
-@dataclass(frozen=True)
-class Job:
-    """An occupation that was asked about: its article and the attributes that were asked for it (none: it was asked
-    without them), in their order."""
-
-    article: str
-    attributes: tuple[Element, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,42 +88,27 @@ class HiringSource:
             "elements": ["\t".join((*element, meaning)) for element, meaning in words.elements.items()],
         }
 
-    def attributes_of(self, table: pd.DataFrame, first: str, second: str, occupation: str) -> dict[str, list[Element]]:
-        """What each of two subjects, asked about in this order, was said to have of an occupation's attributes."""
-        some = table[(table["step"] == "attribute") & (table["first"] == first) & (table["second"] == second)]
-        some = some[some["answer"] == "yes"]
-        yes = set(zip(*(some[name].astype(str) for name in ("subject", "type", "element")), strict=True))
-        wanted = self.jobs[occupation].attributes
-        return {subject: [one for one in wanted if (subject, *one) in yes] for subject in (first, second)}
-
     def prompt(self, row: Mapping[str, Any], table: pd.DataFrame) -> str:
         """The exact text of the prompt that a row of this source's table answers."""
         turn = turn_of(row)
         if turn.step == "attribute":
             return text(self.words, turn)
-        yes = self.attributes_of(table, turn.first, turn.second, turn.occupation)
-        return text(self.words, turn, self.jobs[turn.occupation].article, yes)
+        job = self.jobs[turn.occupation]
+        return text(
+            self.words, turn, job.article, attributes_of(job, turn, self.affirmed(table, turn.first, turn.second))
+        )
+
+    def affirmed(self, table: pd.DataFrame, first: str, second: str) -> set[tuple[str, str, str]]:
+        """What two subjects, asked about in this order, were said to have: subject, type and name."""
+        some = table[(table["step"] == "attribute") & (table["first"] == first) & (table["second"] == second)]
+        some = some[some["answer"] == "yes"]
+        return set(zip(*(some[name].astype(str) for name in ("subject", "type", "element")), strict=True))
 
 
 def turn_of(row: Mapping[str, Any]) -> Turn:
     """The turn that a row of a table tells of."""
     names = ("kind", "first", "second", "occupation", "step", "subject", "type", "element", "lead")
     return Turn(*(str(row[name]) for name in names), int(row["rotation"]))
-
-
-def person_problem(name: str) -> str:
-    """What is wrong with an applicant's name, as the end of a sentence; "" where nothing is.
-
-    >>> person_problem("Ann-Marie O'Neil"), person_problem("<b>Ann</b>")
-    ('', 'a name has letters, spaces, dashes and apostrophes only')
-    """
-    if not name.strip():
-        return "a name is empty"
-    if len(name) > LONGEST_PERSON:
-        return f"a name has more than {LONGEST_PERSON} characters"
-    if not re.fullmatch(r"[^\W\d_]+(?:[ '\u2019.-]+[^\W\d_]+)*\.?", name):
-        return "a name has letters, spaces, dashes and apostrophes only"
-    return ""
 
 
 def read_source(name: str, held: Mapping[str, Any]) -> HiringSource:
@@ -218,6 +202,3 @@ class Hiring:
     def _table(self, name: str) -> pd.DataFrame:
         """What a model of `sources` answered: the columns of SCHEMA, sorted by KEYS."""
         return read_answers(self._folder, f"hire-{name}", self.sources[name])
-
-
-__all__ = ["KINDS", "SCHEMA", "Hiring", "HiringSource", "Job", "person_problem", "read_answers", "read_source"]
