@@ -93,6 +93,12 @@ ROOMS = {
     },
     "backend.probe_answers": {"backend.metrics", "backend.probe_plan", "backend.probes", "backend.store"},
     "backend.probing": {"backend", "PIL"},
+    "backend.hire_plan": {"backend.hiring_texts", "backend.probes", "backend.spec"},
+    "backend.hiring": {
+        *("backend.hire_plan", "backend.hiring_texts", "backend.probe_answers", "backend.probes", "backend.spec"),
+        *("backend.store",),
+    },
+    "backend.commands_hire": {"backend", "tqdm"},
     "backend.commands_probe": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
