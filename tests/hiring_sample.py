@@ -60,7 +60,7 @@ def made_answers(source: HiringSource, kinds=("different", "female", "male"), mo
     rows: list[dict] = []
 
     def add(place: dict, shares) -> str:
-        drawn = rng.dirichlet(np.asarray(shares, float) * 10 + 0.02)
+        drawn = rng.dirichlet(np.asarray(shares, float) * 3 + 0.02)
         answer, lost = SPACES[place["step"]][int(drawn.argmax())], rng.random() < 0.03
         outcome = ("unparsed", "refused", "failed")[int(rng.integers(3))] if lost else "answered"
         empty = {"subject": "", "type": "", "element": "", "lead": "", "occupation": "", "rotation": 0}

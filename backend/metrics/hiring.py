@@ -251,13 +251,17 @@ def estimates(frame: pd.DataFrame, confidence: float = CONFIDENCE, draws: int = 
     Source: Efron and Tibshirani (1993), chapters 6 and 13; Hesterberg (2015), "What Teachers Should Know About the
     Bootstrap", section 5.3 (expanded percentiles).
     """
-    codes, pairs = pd.factorize(frame["pair"])
+    return _estimates({name: measure(frame) for name, measure in MEASURES.items()}, frame["pair"], confidence, draws)
+
+
+def _estimates(ratios: Mapping[str, Ratio], pairs: pd.Series, confidence: float, draws: int) -> dict[str, Estimate]:
+    """`estimates` from the measures' parts."""
+    codes, names = pd.factorize(pairs)
     found = {}
-    for name, measure in MEASURES.items():
-        ratio = measure(frame)
-        held = np.bincount(codes, ratio.wholes, len(pairs)) > 0
-        sums = np.stack([np.bincount(codes, part, len(pairs)) for part in (ratio.parts, ratio.wholes)], axis=1)[held]
-        found[name] = _estimate(ratio, sums, int((ratio.wholes > 0).sum()), confidence, draws)
+    for name, ratio in ratios.items():
+        sums = [np.bincount(codes, part, len(names)) for part in (ratio.parts, ratio.wholes)]
+        held = np.stack(sums, axis=1)[sums[1] > 0]
+        found[name] = _estimate(ratio, held, int((ratio.wholes > 0).sum()), confidence, draws)
     return found
 
 
@@ -303,9 +307,13 @@ def by_occupation(frame: pd.DataFrame) -> dict[tuple[str, str], dict[str, Estima
     >>> list(by_occupation(frame))
     [('female', ''), ('female', 'cook'), ('female', 'nurse')]
     """
+    ratios = {name: measure(frame) for name, measure in MEASURES.items()}
+    pairs = frame["pair"].reset_index(drop=True)
+    places = pd.DataFrame({"kind": frame["kind"].astype(str), "occupation": frame["occupation"].astype(str)})
     found = {}
-    for kind, own in frame.groupby("kind", observed=True):
-        found[str(kind), ""] = estimates(own)
-        for occupation, some in own.groupby("occupation", observed=True):
-            found[str(kind), str(occupation)] = estimates(some)
+    for kind, own in places.reset_index(drop=True).groupby("kind"):
+        groups = {"": own.index, **{name: some.index for name, some in own.groupby("occupation")}}
+        for occupation, at in groups.items():
+            some = {name: Ratio(ratio.parts[at], ratio.wholes[at]) for name, ratio in ratios.items()}
+            found[kind, occupation] = _estimates(some, pairs[at], CONFIDENCE, DRAWS)
     return found
