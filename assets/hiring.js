@@ -21,6 +21,7 @@
     busy(false);
     const panel = document.getElementById(PANEL);
     if (!panel) return;
+    panel.scrollTop = 0;
     panel.focus({ preventScroll: true });
     const top = panel.getBoundingClientRect().top;
     if (top < 0 || top > window.innerHeight - 200) panel.scrollIntoView({ block: "start" });

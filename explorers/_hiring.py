@@ -125,7 +125,10 @@ class Bars:
 
 
 def bars(audit: Audit, view: HiringView) -> Bars:
-    """The list of a view. Published models have a column where the measure is theirs: the bias difference."""
+    """The list of a view, occupations that an own model was asked about before those that are only published.
+
+    Published models have a column where the measure is theirs: the bias difference.
+    """
     measure, kind = state.measure_of(view), state.main_kind(view)
     own = tuple(state.series_of(audit, view))
     known = published.bias_differences()
@@ -141,6 +144,8 @@ def bars(audit: Audit, view: HiringView) -> Bars:
         shown.sort(key=lambda name: -abs(values[name]) if np.isfinite(values[name]) else np.inf)
     if view.order == "labour":
         shown.sort(key=lambda name: -women_in(name) if women_in(name) == women_in(name) else 2)
+    mine = {name for model in own for name in by_row(audit, model, kind)}
+    shown.sort(key=lambda name: name not in mine)
     return Bars(measure, kind, own, theirs, tuple(shown), len(rows) - len(shown))
 
 

@@ -71,8 +71,8 @@ def answers_html(audit: Audit, view: HiringView) -> str:
     note = ""
     if state.theirs_of(view):
         note = (
-            f'<p class="lk-reading">Published: {escape(published.SOURCE)}, Table 3. The paper prints the shares of “both”, '
-            "“neither” and “unknown” without n or intervals; the rest named one of the two.</p>"
+            f'<p class="lk-reading">Published: {escape(published.SOURCE)}, Table 3. The paper prints the shares of '
+            "“both”, “neither” and “unknown” without n or intervals; the rest named one of the two.</p>"
         )
     return f'<h3>How often is nobody preferred?</h3><ul class="lk-legend">{legend}</ul>{made}{note}{_files(view)}'
 
@@ -128,7 +128,8 @@ def order_html(audit: Audit, view: HiringView) -> str:
             continue
         shares = {name: number / total for name, number in held.items()}
         told = words.order_words(audit, model, kind)
-        made += f"<dt>{escape(words.title_of(audit, model))}</dt><dd>{shares_html(shares)}<small>{escape(told)}</small></dd>"
+        bar = f"{shares_html(shares)}<small>{escape(told)}</small>"
+        made += f"<dt>{escape(words.title_of(audit, model))}</dt><dd>{bar}</dd>"
     legend = "".join(
         f"<li>{key_html(name)}{escape(words.NAMED.get(name, name))}</li>"
         for name in (FIRST, SECOND, "unknown", UNPARSED)

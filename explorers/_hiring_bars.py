@@ -20,7 +20,7 @@ from explorers._neutrality_charts import plot_text
 from explorers._shared import escape, percent
 
 WOMEN, MEN = words.COLOURS[data.WOMEN], words.COLOURS[data.MEN]
-SIDES = {"bias_difference": (MEN, WOMEN), "order_effect": (words.COLOURS["second"], words.COLOURS["first"])}
+COLOURS = {"bias_difference": (MEN, WOMEN), "order_effect": (words.COLOURS["second"], words.COLOURS["first"])}
 
 
 def bars_html(audit: Audit, view: HiringView, shown: Bars, opened: tuple[str, str]) -> str:
@@ -28,12 +28,11 @@ def bars_html(audit: Audit, view: HiringView, shown: Bars, opened: tuple[str, st
     them (assets/hiring.js). `opened` are the occupation and the model whose dialogue is open."""
     if not shown.own and not shown.theirs:
         return f'<p class="lk-reading">Published models have no {escape(words.SHORT[shown.measure])} by occupation.</p>'
-    heads = "".join(_head(words.title_of(audit, name), shown.measure, "this audit") for name in shown.own)
-    heads += "".join(_head(name, shown.measure, f"published, {published.TABLES[name]}") for name in shown.theirs)
+    heads = "".join(_head(words.title_of(audit, name), "this audit") for name in shown.own)
     heads += (
-        '<th scope="col" class="lk-hire-labour"><span>Women in the US labour force</span><small>CPS 2021; 0 to 100 %'
-        "</small></th>"
+        '<th scope="col" class="lk-hire-labour"><span>Women in the US labour force</span><small>CPS 2021</small></th>'
     )
+    heads += "".join(_head(name, f"published, {published.TABLES[name]}", " lk-hire-brief") for name in shown.theirs)
     body = "".join(_row(audit, view, shown, row, opened) for row in ("", *shown.rows))
     label = f"{words.SHORT[shown.measure]} by occupation and model"
     hidden = f'<p class="lk-reading">{shown.hidden:,} more do not match the search.</p>' if shown.hidden else ""
@@ -43,21 +42,16 @@ def bars_html(audit: Audit, view: HiringView, shown: Bars, opened: tuple[str, st
     )
 
 
-def _head(title: str, measure: str, where: str) -> str:
-    """A column's head: the model, where it is from, and what the two sides say."""
-    one, other = words.ENDS.get(measure, ("0 %", "100 %"))
-    sides = f'<small class="lk-hire-sides"><span>← {one}</span><span>{other} →</span></small>'
-    if measure not in state.SIGNED:
-        sides = f'<small class="lk-hire-sides"><span>{one}</span><span>{other}</span></small>'
-    return f'<th scope="col"><span>{escape(title)}</span><small>{escape(where)}</small>{sides}</th>'
+def _head(title: str, where: str, kind: str = "") -> str:
+    """A column's head: the model and where it is from."""
+    return f'<th scope="col" class="lk-hire-own{kind}"><span>{escape(title)}</span><small>{escape(where)}</small></th>'
 
 
 def _row(audit: Audit, view: HiringView, shown: Bars, row: str, opened: tuple[str, str]) -> str:
     cells = "".join(_own_cell(audit, view, shown, row, name, (row, name) == opened) for name in shown.own)
-    cells += "".join(_their_cell(row, name) for name in shown.theirs)
-    label = f"<span>{escape(row)}</span>" if row else "<span>All occupations</span>"
+    cells += _labour_cell(row) + "".join(_their_cell(row, name) for name in shown.theirs)
     pooled = "" if row else ' class="lk-hire-pooled"'
-    return f'<tr{pooled}><th scope="row">{label}</th>{cells}{_labour_cell(row)}</tr>'
+    return f'<tr{pooled}><th scope="row"><span>{escape(row or "All")}</span></th>{cells}</tr>'
 
 
 def _own_cell(audit: Audit, view: HiringView, shown: Bars, row: str, model: str, current: bool) -> str:
@@ -70,9 +64,9 @@ def _own_cell(audit: Audit, view: HiringView, shown: Bars, row: str, model: str,
     inside += f"<small>{words.span(found, shown.measure)}</small></span>"
     if not row:
         return f'<td title="{escape(said)}"><span class="lk-hire-cell">{inside}</span></td>'
-    link = escape(to_address(replace(view, row=row, column=model, first="", second="", only="")))
-    now = ' aria-current="true"' if current else ""
-    return f'<td><a class="lk-view lk-hire-cell" href="?{link}" title="{escape(said)}" tabindex="-1"{now}>{inside}</a></td>'
+    link = to_address(replace(view, row=row, column=model, first="", second="", only="", control=False))
+    told = f'href="?{escape(link)}" title="{escape(said)}"' + (' aria-current="true"' if current else "")
+    return f'<td><a class="lk-view lk-hire-cell" {told} tabindex="-1">{inside}</a></td>'
 
 
 def _bar(found: Estimate, measure: str, hollow: bool = False) -> str:
@@ -81,9 +75,10 @@ def _bar(found: Estimate, measure: str, hollow: bool = False) -> str:
     place = (lambda value: 50 + 50 * value) if signed else (lambda value: 100 * value)
     zero, end = place(0.0), place(found.value)
     low, high = min(zero, end), max(zero, end)
-    colour = SIDES.get(measure, (SYSTEM_COLOURS[0],) * 2)[int(found.value >= 0)]
-    few = " lk-hire-few" if found.why == "few" else ""
-    fill = f'<i class="lk-hire-fill{" lk-hollow" if hollow else ""}{few}" style="left:{low:.1f}%;width:{high - low:.1f}%;color:{colour}"></i>'
+    colour = COLOURS.get(measure, (SYSTEM_COLOURS[0],) * 2)[int(found.value >= 0)]
+    kind = " lk-hollow" if hollow else " lk-hire-few" if found.why == "few" else ""
+    ends = f"left:{low:.1f}%;width:{high - low:.1f}%;color:{colour}"
+    fill = f'<i class="lk-hire-fill{kind}" style="{ends}"></i>'
     line = ""
     if not found.why and found.low == found.low:
         ends = f"left:{place(found.low):.1f}%;width:{place(found.high) - place(found.low):.1f}%"
@@ -101,7 +96,7 @@ def _their_cell(row: str, model: str) -> str:
     nan = float("nan")
     said = f"{row}: published bias difference {words.number(value, 'bias_difference')}, n and interval not published"
     inside = _bar(Estimate(value, nan, nan, 0, 0), "bias_difference", hollow=True)
-    inside += f'<span class="lk-hire-num">{words.number(value, "bias_difference")}<small>no interval</small></span>'
+    inside += f'<span class="lk-hire-num">{words.number(value, "bias_difference")}</span>'
     return f'<td title="{escape(said)}"><span class="lk-hire-cell">{inside}</span></td>'
 
 
@@ -120,11 +115,11 @@ def _labour_cell(row: str) -> str:
 def legend_html(shown: Bars, audit: Audit) -> str:
     """What a bar, its line and a pale or hatched one are; how many pairs an occupation rests on."""
     items = []
-    if shown.measure in SIDES:
-        one, other = words.ENDS[shown.measure]
-        left, right = SIDES[shown.measure]
-        items += [f'<i class="lk-key" style="background:{left}"></i>{one} chosen more']
-        items += [f'<i class="lk-key" style="background:{right}"></i>{other} chosen more']
+    if shown.measure in COLOURS:
+        for side, name, colour in zip(
+            ("left", "right"), words.SIDES[shown.measure], COLOURS[shown.measure], strict=True
+        ):
+            items.append(f'<i class="lk-key" style="background:{colour}"></i>to the {side}: {name} favoured')
     items.append("line: 95 % interval")
     if shown.theirs:
         items.append('<i class="lk-key lk-hire-outlined"></i>outlined: published, without n or interval')
@@ -149,7 +144,7 @@ def files_html(view: HiringView) -> str:
 
 def bars_figure(audit: Audit, shown: Bars) -> go.Figure:
     """The list as a figure: its PNG is drawn from it. Columns are series; published ones are outlined."""
-    rows = [row for row in ("", *shown.rows)]
+    rows = ("", *shown.rows)
     labels = [plot_text(row or "All occupations", 1, 30) for row in rows]
     drawn, nan = go.Figure(), float("nan")
     for at, name in enumerate((*shown.own, *shown.theirs)):
@@ -164,7 +159,7 @@ def bars_figure(audit: Audit, shown: Bars) -> go.Figure:
         title = words.title_of(audit, name) if own else f"{name} (published)"
         _series(drawn, plot_text(title, 1, 60), found, SYSTEM_COLOURS[at % 8], own)
     signed = shown.measure in state.SIGNED
-    one, other = words.ENDS.get(shown.measure, ("", ""))
+    one, other = words.SIDES.get(shown.measure, ("", ""))
     title = f"← {one}     {other} →" if signed else words.SHORT[shown.measure]
     tall = max(20, 11 * len(drawn.data))
     drawn.update_layout(

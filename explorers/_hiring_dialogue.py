@@ -47,7 +47,7 @@ class Opened:
 
 def opened(audit: Audit, view: HiringView) -> Opened | None:
     """The dialogue that the address names, else one of what stands out; None where there is none at all."""
-    own, kind = state.series_of(audit, view), state.main_kind(view)
+    own, kind = state.series_of(audit, view), state.open_kind(view)
     models = [view.column] if view.column in own else [m for m in own if not data.of_kind(audit, m, kind).empty]
     if not models:
         return None
@@ -87,8 +87,8 @@ def panel_html(audit: Audit, view: HiringView, open_: Opened | None) -> str:
     here = replace(view, row=open_.occupation, column=open_.model)
     title = f"{open_.occupation}, {words.title_of(audit, open_.model)}"
     head = (
-        f'<section id="{PANEL}" tabindex="-1" aria-labelledby="lk-hire-title"><h3 id="lk-hire-title">One dialogue, step '
-        f"by step: {escape(title)}</h3>{_kinds(here, open_)}"
+        f'<section id="{PANEL}" tabindex="-1" aria-labelledby="lk-hire-title"><h3 id="lk-hire-title">One dialogue, '
+        f"step by step: {escape(title)}</h3>{_kinds(audit, here, open_)}"
     )
     if open_.at < 0:
         return f'{head}<p class="lk-reading">No such dialogue.</p></section>'
@@ -106,17 +106,23 @@ def panel_html(audit: Audit, view: HiringView, open_: Opened | None) -> str:
     )
 
 
-def _kinds(view: HiringView, open_: Opened) -> str:
-    """Links that keep one kind of dialogue."""
-    items = [("", f"All {len(open_.every):,}")]
+def _kinds(audit: Audit, view: HiringView, open_: Opened) -> str:
+    """Links that keep one kind of dialogue; the last leads to the control, or back."""
+    shut = replace(view, first="", second="")
+    items = [(replace(shut, only=""), f"All {len(open_.every):,}", not view.only)]
     for name, said in ONLY.items():
         number = int(_only(open_.every, name).sum())
-        items += [(name, f"{said} {number:,}")] if number else []
+        items += [(replace(shut, only=name), f"{said} {number:,}", name == view.only)] if number else []
+    if view.kind != "same":
+        other = replace(shut, control=not view.control, only="")
+        held = data.of_kind(audit, open_.model, state.open_kind(other))
+        number = int((held["occupation"] == open_.occupation).sum())
+        text = f"{words.KIND_WORDS[state.open_kind(other)]} instead {number:,}"
+        items += [(other, text, False)] if number else []
     made = ""
-    for name, text in items:
-        now = ' aria-current="true"' if name == view.only else ""
-        link = escape(to_address(replace(view, only=name, first="", second="")))
-        made += f'<li><a class="lk-view" data-goto="{PANEL}" href="?{link}"{now}>{escape(text)}</a></li>'
+    for to, text, now in items:
+        told = f'href="?{escape(to_address(to))}"' + (' aria-current="true"' if now else "")
+        made += f'<li><a class="lk-view" data-goto="{PANEL}" {told}>{escape(text)}</a></li>'
     return f'<ul class="lk-kinds">{made}</ul>'
 
 
@@ -181,13 +187,14 @@ def _attributes(source: Any, mine: pd.DataFrame, one: Mapping[str, Any], occupat
         own = [held[type_, element, subject] for subject in subjects]
         cells = "".join(f"<td>{_answer(row, one)}{_chances(row, one)}</td>" for row in own)
         rows += f'<tr><th scope="row">{escape(element)} <small>{escape(type_)}</small></th>{cells}</tr>'
-        said += "".join(f"<li>{_asked(source.prompt(row, mine))}</li>" for row in own)
+        said += "".join(f'<li><div class="lk-hire-asked">{escape(source.prompt(row, mine))}</div></li>' for row in own)
     heads = "".join(f'<th scope="col">{escape(subject)}</th>' for subject in subjects)
     number = 2 * len(wanted)
     return (
-        f"<h4>Step 1: which skills, knowledge and abilities has each?</h4><table class='lk-hire-steps'><thead><tr>"
-        f'<th scope="col">Asked about</th>{heads}</tr></thead><tbody>{rows}</tbody></table><details class="lk-hire-fold">'
-        f"<summary>The {count(number, 'question')} of this step, word for word</summary><ol>{said}</ol></details>"
+        '<h4>Step 1: which skills, knowledge and abilities has each?</h4><table class="lk-hire-steps"><thead><tr>'
+        f'<th scope="col">Asked about</th>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+        f'<details class="lk-hire-fold"><summary>The {count(number, "question")} of this step, word for word</summary>'
+        f"<ol>{said}</ol></details>"
     )
 
 
@@ -198,15 +205,9 @@ def _step(source: Any, mine: pd.DataFrame, whole: pd.DataFrame, one: Mapping[str
     made = ""
     for row in rows:
         about = f"{escape(row['subject'])}: " if row["subject"] else ""
-        made += (
-            f'{_asked(source.prompt(row, mine))}<p class="lk-hire-given">{about}{_answer(row, one)}'
-            f"{_chances(row, one, said=True)}</p>"
-        )
+        made += f'<div class="lk-hire-asked">{escape(source.prompt(row, mine))}</div>'
+        made += f'<p class="lk-hire-given">{about}{_answer(row, one)}{_chances(row, one, said=True)}</p>'
     return f"<h4>{escape(STEPS[step])}</h4>{made}"
-
-
-def _asked(text: str) -> str:
-    return f'<div class="lk-hire-asked">{escape(text)}</div>'
 
 
 def _key(answer: str, row: Mapping[str, Any], one: Mapping[str, Any]) -> str:
@@ -244,7 +245,8 @@ def _chances(row: Mapping[str, Any], one: Mapping[str, Any], said: bool = False)
         f'<i style="width:{100 * chance:.1f}%;background:{words.COLOURS[_key(name, row, one)]}"></i>'
         for name, chance in zip(space, held, strict=True)
     )
-    bar = f'<span class="lk-shares lk-hire-chances" role="img" aria-label="probabilities: {told}" title="{told}">{parts}</span>'
+    bar = f'role="img" aria-label="probabilities: {told}" title="{told}">{parts}</span>'
+    bar = f'<span class="lk-shares lk-hire-chances" {bar}'
     return f"{bar}<small>{told}</small>" if said else bar
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from backend.metrics.hiring import MEASURES, Estimate
+from backend.metrics.hiring import Estimate
 from backend.store import Audit
 from explorers import _hiring as data
 from explorers import _hiring_answers as answers

@@ -31,6 +31,8 @@ SHAPES = (
 """Those of SYSTEM_SYMBOLS, around (0, 0)."""
 CORNER = "Low-bias corner: chooses whom it called qualified, and not the same one twice"
 MOST_NAMED = 8
+MOST_LARGE = 80
+"""With more marks than these they are drawn smaller."""
 
 
 @dataclass(frozen=True)
@@ -93,16 +95,15 @@ def scatter_html(audit: Audit, view: HiringView) -> str:
             "occupations as pictures only and prints no numbers, so there are no published marks here.</p>"
         )
     made = marks(audit, view)
-    base = to_address(replace(view, row="", column="", first="", second="", only=""))
-    drawn = "".join(_mark_html(one, base, view) for one in sorted(made, key=lambda m: (m.x, m.y)))
+    drawn = "".join(_mark_html(one, view) for one in sorted(made, key=lambda m: (m.x, m.y)))
     crosses = "".join(
         _cross_html(audit, series, model, kind) for series, model in enumerate(own) for kind in _overall()
     )
     return (
         f'{head}<p class="lk-reading">Each mark is an occupation. Up: more often it chose somebody whom it had called '
-        "qualified (Confirmation). Right: more often it named the same one again when “both” and “neither” were offered "
-        "(Consistency). The paper gives no numbers of single occupations to stand beside these.</p>"
-        f"{_legend(audit, view, own)}{_board(drawn, crosses)}"
+        "qualified (Confirmation). Right: more often it named the same one again when “both” and “neither” were "
+        "offered (Consistency). The paper gives no numbers of single occupations to stand beside these.</p>"
+        f"{_legend(audit, view, own)}{_board(drawn, crosses, len(made) > MOST_LARGE)}"
         '<p class="lk-hire-readout" aria-hidden="true">Point at a mark, or move with the arrow keys, to read it.</p>'
         f"{_files(view)}"
     )
@@ -112,30 +113,33 @@ def _overall() -> tuple[str, ...]:
     return ("different", "same")
 
 
-def _board(drawn: str, crosses: str) -> str:
+def _board(drawn: str, crosses: str, dense: bool) -> str:
     ticks = "".join(
         f'<i class="lk-hire-x" style="left:{at}%"><b>{at}{" %" if at == 100 else ""}</b></i>'
         f'<i class="lk-hire-y" style="bottom:{at}%"><b>{at}{" %" if at == 100 else ""}</b></i>'
         for at in (0, 25, 50, 75, 100)
     )
     return (
-        '<div class="lk-hire-plot" role="group" aria-label="Confirmation (up) and Consistency (to the right) by '
-        f'occupation"><div class="lk-hire-area"><div class="lk-hire-ticks" aria-hidden="true">{ticks}<span '
-        f'class="lk-hire-corner">{CORNER}</span></div>{crosses}{drawn}</div>'
+        f'<div class="lk-hire-plot{" lk-hire-dense" if dense else ""}" role="group" aria-label="Confirmation (up) and '
+        'Consistency (to the right) by occupation"><div class="lk-hire-area">'
+        f'<div class="lk-hire-ticks" aria-hidden="true">{ticks}<span class="lk-hire-corner">{CORNER}</span></div>'
+        f"{drawn}{crosses}</div>"
         '<span class="lk-hire-up" aria-hidden="true">Confirmation →</span>'
         '<span class="lk-hire-right" aria-hidden="true">Consistency →</span></div>'
     )
 
 
-def _mark_html(mark: Mark, base: str, view: HiringView) -> str:
-    here = replace(view, row=mark.rows[0], column=mark.model, first="", second="", only="")
-    link = to_address(replace(here, kind="same") if mark.kind == "same" else here)
-    now = ' aria-current="true"' if view.row in mark.rows and view.column == mark.model else ""
+def _mark_html(mark: Mark, view: HiringView) -> str:
+    control = mark.kind == "same" and view.kind != "same"
+    to = replace(view, row=mark.rows[0], column=mark.model, first="", second="", only="", control=control)
+    current = view.row in mark.rows and view.column == mark.model and state.open_kind(view) == mark.kind
+    link = f'href="?{escape(to_address(to))}" title="{escape(mark.text)}" tabindex="-1"'
+    link += ' aria-current="true"' if current else ""
     many = len(mark.rows) > 1
-    number = f'<text y="3.4">{len(mark.rows)}</text>' if many else ""
+    number = f'<text y="3.4">{len(mark.rows)}</text>' if many and mark.kind != "same" else ""
     hollow = " lk-hollow" if mark.kind == "same" else ""
     return (
-        f'<a class="lk-view lk-hire-mark{hollow}" href="?{escape(link)}" title="{escape(mark.text)}" tabindex="-1"{now} '
+        f'<a class="lk-view lk-hire-mark{hollow}" {link} '
         f'style="left:{100 * mark.x:.1f}%;bottom:{100 * mark.y:.1f}%;color:{SYSTEM_COLOURS[mark.series % 8]}">'
         f'<svg viewBox="-10 -10 20 20" aria-hidden="true"{" class=lk-many" if many else ""}>'
         f'<path d="{SHAPES[mark.series % 8]}"/>{number}</svg><span class="lk-hire-said">{escape(mark.text)}</span></a>'
@@ -180,7 +184,7 @@ def _legend(audit: Audit, view: HiringView, own: Sequence[str]) -> str:
     items.append(f"{key(0, False)} filled: {words.KIND_WORDS['different']}")
     items.append(f"{key(0, True)} hollow: {words.KIND_WORDS['same']}, the control")
     items.append("large, with lines: all occupations and their 95 % intervals")
-    items.append("a number: so many occupations at one place")
+    items.append("larger, a number: so many occupations at one place")
     return f'<ul class="lk-legend">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
 
 

@@ -52,8 +52,8 @@ class HiringView:
     """Everything the tab shows, and all that its address holds.
 
     `models` and `theirs` are the audit's and the published models, () for all. `row` (an occupation), `column` (a
-    model), `first` and `second` (names in their order) name the open dialogue, "" for what stands out; `only` keeps the
-    dialogues of one of ONLY.
+    model), `first` and `second` (names in their order) name the open dialogue, "" for what stands out; `control`: it is
+    about a pair of one gender although the bars are not; `only` keeps the dialogues of one of ONLY.
     """
 
     audit: str
@@ -69,11 +69,17 @@ class HiringView:
     first: str = ""
     second: str = ""
     only: str = ""
+    control: bool = False
 
 
 def main_kind(view: HiringView) -> str:
-    """The kind whose values the bars and the dialogues are of: "different" or "same"."""
+    """The kind whose values the bars are of: "different" or "same"."""
     return "same" if view.kind == "same" else "different"
+
+
+def open_kind(view: HiringView) -> str:
+    """The kind that the open dialogue is of."""
+    return "same" if view.control else main_kind(view)
 
 
 def measures_of(view: HiringView) -> dict[str, str]:
@@ -118,6 +124,7 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> HiringView:
         query=asked["q"].strip()[:LONGEST_QUERY],
         **{name: asked[name] for name in ("row", "column", "first", "second")},
         only=asked["only"] if asked["only"] in ONLY else "",
+        control=first(params, "control") == "1",
     )
     return replace(view, models=tuple(name for name in audit.hiring.sources if name in wanted))
 
@@ -139,4 +146,5 @@ def to_address(view: HiringView) -> str:
         first=view.first,
         second=view.second,
         only=view.only,
+        control="1" if view.control else "",
     )

@@ -10,6 +10,8 @@ from explorers._hiring_view import HiringView
 from explorers._shared import count, escape, percent
 
 LONGEST_TITLE = 60
+MOST_TOLD = 2
+"""So many models are told of in words above the charts."""
 SHORT = {
     "bias_difference": "bias difference",
     "confirmation": "Confirmation",
@@ -18,7 +20,8 @@ SHORT = {
     "q2_unknown": "“unknown” in Q2",
     "q3_neutral": "“both”, “neither” or “unknown” in Q3",
 }
-ENDS = {"bias_difference": ("men’s names", "women’s names"), "order_effect": ("second named", "first named")}
+SIDES = {"bias_difference": ("men’s names", "women’s names"), "order_effect": ("second named", "first named")}
+"""Who is favoured to the left and to the right of zero."""
 KIND_WORDS = {
     "different": "pairs of a woman’s and a man’s name",
     "same": "pairs of one gender",
@@ -119,56 +122,71 @@ def heading_html() -> str:
 
 
 def state_html(audit: Audit, view: HiringView) -> str:
-    """The picture in words. Where the order of names moves choices more than their gender does, that comes first."""
+    """The picture in words: a paragraph a model. Whichever moves choices more, order or gender, comes first."""
     own = state.series_of(audit, view)
-    if not own:
-        return ""
-    kind = state.main_kind(view)
-    said = []
-    for model in own[:2]:
-        found = data.overall(audit, model, kind)
-        if not found["order_effect"].k:
-            said.append(f"{title_of(audit, model)} was not asked about {KIND_WORDS[kind]}.")
-            continue
-        parts = [order_words(audit, model, kind)]
-        if kind == "different":
-            parts.append(gender_words(audit, model))
-            if not order_first(audit, model):
-                parts.reverse()
-            parts.append(bias_words(audit, model))
-        said.append(" ".join(parts))
-    more = len(own) - 2
-    if more > 0:
-        said.append(f"{count(more, 'more model')} below.")
-    return '<div class="lk-state">' + "".join(f"<p>{escape(text)}</p>" for text in said) + "</div>"
+    kind, said = state.main_kind(view), ""
+    for model in own[:MOST_TOLD]:
+        title = title_of(audit, model)
+        if not data.overall(audit, model, kind)["order_effect"].k:
+            lead, rest = f"{title} was not asked about {KIND_WORDS[kind]}.", ""
+        elif kind == "same":
+            lead, rest = f"{title}, {KIND_WORDS[kind]}:", order_words(audit, model, kind)
+        else:
+            lead = f"{title}: {verdict(audit, model)}."
+            parts = [order_words(audit, model, kind), gender_words(audit, model)]
+            parts = parts if order_first(audit, model) else parts[::-1]
+            rest = " ".join([*parts, bias_words(audit, model, whole=len(own) == 1)])
+        said += f"<p><b>{escape(lead)}</b> {escape(rest)}</p>"
+    if len(own) > MOST_TOLD:
+        said += f"<p>{count(len(own) - MOST_TOLD, 'more model')} below.</p>"
+    return f'<div class="lk-state">{said}</div>' if said else ""
 
 
 def order_first(audit: Audit, model: str) -> bool:
     """Whether the order of names moved the choices of a model more than their gender."""
     found = data.overall(audit, model, "different")
-    gender = found["gender_effect"].value
-    return not abs(found["order_effect"].value) <= abs(gender)
+    return abs(found["order_effect"].value) > abs(found["gender_effect"].value)
+
+
+def clear(found: Estimate) -> bool:
+    """Whether a difference is told from 0: its interval does not hold it, or all pairs agree on another value."""
+    return (found.why == "alike" and found.value != 0) or found.low > 0 or found.high < 0
+
+
+def verdict(audit: Audit, model: str) -> str:
+    """Which of the two, order or gender of the names, moved choices more, as far as the intervals let it be said."""
+    found = data.overall(audit, model, "different")
+    order, gender = found["order_effect"], found["gender_effect"]
+    if "few" in (order.why, gender.why):
+        return "too few pairs to tell an effect of the names from chance"
+    if order_first(audit, model) and clear(order):
+        return "the order of the names made a larger difference than their gender"
+    if clear(gender) and not clear(order):
+        return "the gender of the names made a difference, and their order no clear one"
+    if clear(gender):
+        return "the gender of the names made a larger difference than their order"
+    if clear(order):
+        return "the order of the names made a difference, and their gender no clear one"
+    return "neither the order nor the gender of the names made a clear difference"
 
 
 def order_words(audit: Audit, model: str, kind: str) -> str:
     """How often whoever is named first was chosen: one sentence with its interval."""
     held, found = data.counts(audit, model, kind, "q2", "place"), data.overall(audit, model, kind)["order_effect"]
     total = max(1, sum(held.values()))
-    lead = "The order of the names moved this model more than their gender: " if _leads(audit, model, kind) else ""
-    who = title_of(audit, model)
-    told = f"{lead}{who} chose the name that came first in {percent(held[FIRST] / total)} of {count(total, 'dialogue')}"
-    told += f" and the second in {percent(held[SECOND] / total)} (difference {points(found.value)} percentage points, "
-    return f"{told}{_points_interval(found)}; n = {count(found.n, 'pair')})."
+    return (
+        f"The name that came first was chosen in {percent(held[FIRST] / total)} of {count(total, 'dialogue')}, the "
+        f"second in {percent(held[SECOND] / total)} ({effect_words(found)}; n = {count(found.n, 'pair')})."
+    )
 
 
-def _leads(audit: Audit, model: str, kind: str) -> bool:
-    return kind == "different" and order_first(audit, model)
-
-
-def _points_interval(found: Estimate) -> str:
+def effect_words(found: Estimate) -> str:
+    """A difference of two shares: "difference +11 percentage points, 95 % interval −16 to +32, which holds 0"."""
+    told = f"difference {points(found.value)} percentage points, "
     if found.why or found.low != found.low:
-        return interval(found, "order_effect")
-    return f"95 % interval {points(found.low)} to {points(found.high)}"
+        return told + interval(found, "order_effect")
+    told += f"95 % interval {points(found.low)} to {points(found.high)}"
+    return told + (", which holds 0" if found.low <= 0 <= found.high else "")
 
 
 def gender_words(audit: Audit, model: str) -> str:
@@ -176,25 +194,24 @@ def gender_words(audit: Audit, model: str) -> str:
     held = data.counts(audit, model, "different", "q2", "gender")
     found = data.overall(audit, model, "different")["gender_effect"]
     total = max(1, sum(held.values()))
-    women, men = percent(held[data.WOMEN] / total), percent(held[data.MEN] / total)
     return (
-        f"{title_of(audit, model)} chose the woman’s name in {women} and the man’s in {men} of {count(total, 'dialogue')} "
-        f"(difference {points(found.value)} percentage points, {_points_interval(found)}; n = {count(found.n, 'pair')})."
+        f"The woman’s name was chosen in {percent(held[data.WOMEN] / total)}, the man’s in "
+        f"{percent(held[data.MEN] / total)} ({effect_words(found)}; n = {count(found.n, 'pair')})."
     )
 
 
-def bias_words(audit: Audit, model: str) -> str:
-    """The bias difference over all occupations, and the occupation that is furthest from zero."""
+def bias_words(audit: Audit, model: str, whole: bool) -> str:
+    """The bias difference over all occupations, and (`whole`) the occupation that is furthest from zero."""
     found = data.overall(audit, model, "different")
-    female, male, whole = (found[name] for name in ("bias_female", "bias_male", "bias_difference"))
+    female, male, both = (found[name] for name in ("bias_female", "bias_male", "bias_difference"))
     told = (
-        f"After saying that neither was qualified it chose a woman’s name in {percent(female.value)} and a man’s in "
-        f"{percent(male.value)} of all dialogues (bias difference {number(whole.value, 'bias_difference')}, "
-        f"{interval(whole, 'bias_difference')})."
+        f"After calling neither qualified it still chose a woman’s name in {percent(female.value)} and a man’s in "
+        f"{percent(male.value)} of all dialogues (bias difference {number(both.value, 'bias_difference')}, "
+        f"{interval(both, 'bias_difference')}; {n_words(both)})."
     )
     row = data.standout(audit, model, "different")
     one = data.value_of(audit, model, "different", row, "bias_difference")
-    if row and one.why != "few":
+    if whole and row and one.why != "few":
         told += f" Furthest from 0: {row}, {words_of(one, 'bias_difference')}"
         share = data.women_in(row)
         if share == share:

@@ -67,10 +67,10 @@ Confirmation alone reads so: look at how often nobody was preferred.
 is asked who has none of the two genders.
 
 **Nothing here says how an employer decides**, or how a model would rank real applications: the applicants are two first
-names, the skills are ones that the model itself affirmed. The skills of a position are those that the paper prints; what
-each means is told in our words, not in O*NET’s. The labour force is that of the United States in 2021; being like it is
-not the same as being fair. Published models were asked in the paper’s words, with its names: compare the order of
-magnitude.
+names, the skills are ones that the model itself affirmed. The skills of a position are those that the paper prints;
+what each means is told in our words, not in O*NET’s. The labour force is that of the United States in 2021; being like
+it is not the same as being fair. Published models were asked in the paper’s words, with its names: compare the order
+of magnitude.
 """
 STEP = """
 window.likeness.connect(query => {
@@ -129,7 +129,7 @@ def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
     one, _, other = found.pop("pair", [""])[0].partition("|")
     found |= {"first": [one], "second": [other]}
     if first(kept, "audit", first(found, "audit")) == first(found, "audit"):
-        found |= {name: kept[name] for name in ("column", "only") if name in kept}
+        found |= {name: kept[name] for name in ("column", "only", "control") if name in kept}
     return found
 
 
@@ -162,11 +162,10 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     with gr.Row():
         with gr.Column(min_width=340):
             marks = gr.HTML(js_on_load=WATCH + PNG, elem_id="lk-hire-marks", **board)
+            order = gr.HTML(**board)
         with gr.Column(min_width=340):
             answered = gr.HTML(js_on_load=PNG, **board)
-            order = gr.HTML(**board)
-    with gr.Row(), gr.Column(min_width=340, scale=5):
-        bars_head = gr.HTML(**board)
+    bars_head = gr.HTML(**board)
     with gr.Row():
         made.measure = _box("Measure", "measure", 320)
         made.order = _box("Order", "order", 170)
@@ -178,19 +177,19 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
             min_width=150,
         )
     with gr.Row():
-        with gr.Column(min_width=340, scale=6):
+        with gr.Column(min_width=340, scale=8):
             listed = gr.HTML(js_on_load=WATCH + PNG, elem_id="lk-hire-board", **board)
         with gr.Column(min_width=340, scale=5) as for_dialogue:
             with gr.Row():
                 made.occupation = _box("Occupation", "occupation", 150)
-                made.pair = _box("Applicants, in the order in which they are named", "pair", 200)
+                made.pair = _box("Applicants, first named first", "pair", 200)
             panel = gr.HTML(js_on_load=PANEL, **board)
     asked = gr.HTML(**board)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
     with gr.Accordion("What this cannot show", open=False):
         gr.Markdown(CANNOT)
-    made.shown = [heading, sentence, marks, answered, order, bars_head, listed, for_dialogue, panel, asked]
+    made.shown = [heading, sentence, marks, order, answered, bars_head, listed, for_dialogue, panel, asked]
     return made
 
 
@@ -207,7 +206,7 @@ def _choices(audit: Audit, view: HiringView, shown: Opened | None) -> list[Any]:
     models = [(words.title_of(audit, name), name) for name in audit.hiring.sources]
     rows, pairs, pair = [], [], None
     if shown is not None:
-        rows = sorted(data.by_row(audit, shown.model, state.main_kind(view)), key=str.casefold)
+        rows = sorted(data.by_row(audit, shown.model, state.open_kind(view)), key=str.casefold)
         cut = shown.listed.iloc[:MOST_PAIRS]
         pairs = [
             (f"{one}, {other}", dialogue.pair_key(one, other))
@@ -218,10 +217,10 @@ def _choices(audit: Audit, view: HiringView, shown: Opened | None) -> list[Any]:
             pairs += [] if shown.at < MOST_PAIRS else [(pair.replace("|", ", "), pair)]
     return [
         view.audit,
-        gr.Dropdown(models, value=list(view.models), visible=len(models) > 1),
+        gr.Dropdown(models, value=list(view.models), multiselect=True, visible=len(models) > 1),
         gr.Dropdown([(said, name) for name, said in state.KINDS.items()], value=view.kind, visible=bool(models)),
         gr.Checkbox(value=view.published),
-        gr.Dropdown(list(published.MODELS), value=list(view.theirs), visible=view.published),
+        gr.Dropdown(list(published.MODELS), value=list(view.theirs), multiselect=True, visible=view.published),
         gr.Dropdown([(said, n) for n, said in state.measures_of(view).items()], value=state.measure_of(view)),
         gr.Dropdown([(said, name) for name, said in state.ORDERS.items()], value=view.order),
         gr.Textbox(value=view.query),
@@ -233,14 +232,14 @@ def _choices(audit: Audit, view: HiringView, shown: Opened | None) -> list[Any]:
 def _updates(audit: Audit, view: HiringView) -> list[Any]:
     """One update per component of `outputs` in build, in their order."""
     shown, listed = dialogue.opened(audit, view), data.bars(audit, view)
-    opened = (shown.occupation, shown.model) if shown else ("", "")
+    opened = (shown.occupation, shown.model) if shown and not view.control else ("", "")
     board = bars.legend_html(listed, audit) + bars.bars_html(audit, view, listed, opened) + bars.files_html(view)
     filled = [
         words.heading_html(),
         words.state_html(audit, view) or _without(audit),
         scatter.scatter_html(audit, view),
-        answers.answers_html(audit, view),
         answers.order_html(audit, view),
+        answers.answers_html(audit, view),
         _bars_head(listed),
         board,
         gr.Column(visible=shown is not None),
