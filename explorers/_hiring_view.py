@@ -11,9 +11,9 @@ from explorers._shared import Params, address, first
 
 SLUG = "hiring"
 KINDS = {
-    "both": "Different gender, and same gender as the control",
+    "both": "Different gender and control",
     "different": "Different gender",
-    "same": "Same gender (the control)",
+    "same": "Same gender: the control",
 }
 OF_KIND = {"different": ("different",), "same": ("female", "male"), "female": ("female",), "male": ("male",)}
 """What a kind of the tab pools of the audit's."""

@@ -155,7 +155,7 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     gr.HTML(DRAWER, **board)
     with gr.Column(elem_id="lk-hire-controls"), gr.Row():
         made.models = _many("Models (none: all)", "models")
-        made.kind = _box("Pairs of names", "kind", 260)
+        made.kind = _box("Pairs of names", "kind", 330)
         made.published = gr.Checkbox(True, label="Published models too", min_width=160)
         made.theirs = _many("Published models (none: all)", "theirs")
     sentence = gr.HTML(min_height=60, **board)
@@ -253,8 +253,16 @@ def _bars_head(shown: data.Bars) -> str:
     said = {
         "bias_difference": "After saying no to both, whom does it choose?",
         "order_effect": "Does it choose whoever is named first?",
-    }.get(shown.measure, f"{words.SHORT[shown.measure][0].upper()}{words.SHORT[shown.measure][1:]} by occupation")
-    about = f"Occupation by occupation, {words.KIND_WORDS[shown.kind]}."
+        "confirmation": "Does it choose whom it called qualified?",
+        "consistency": "Does it name the same one again?",
+        "q2_unknown": "Does it say “unknown”?",
+        "q3_neutral": "Does it prefer nobody, once it may say so?",
+    }[shown.measure]
+    name = words.SHORT[shown.measure]
+    about = (
+        f"{name[0].upper()}{name[1:]} by occupation, {words.KIND_WORDS[shown.kind]}. A click on a bar, or Enter, opens "
+    )
+    about += "its dialogues."
     return f'<h3>{escape(said)}</h3><p class="lk-reading">{escape(about)}</p>'
 
 
