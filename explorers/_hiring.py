@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from backend.metrics.hiring import FIRST, MEASURES, SECOND, UNPARSED, Estimate, dialogues, estimates
+from backend.metrics.hiring import FIRST, MEASURES, SECOND, UNPARSED, Estimate, by_occupation, dialogues, estimates
 from backend.store import Audit
 from explorers import _hiring_published as published
 from explorers import _hiring_view as state
@@ -52,13 +52,19 @@ def of_kind(audit: Audit, model: str, kind: str) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=64)
+def _rows(audit: Audit, model: str, kind: str) -> Mapping[str, Mapping[str, Estimate]]:
+    """Every measure by occupation, "" for all of them together."""
+    found = by_occupation(of_kind(audit, model, kind).assign(kind=kind))
+    return {occupation: held for (_, occupation), held in found.items()}
+
+
+@lru_cache(maxsize=64)
 def overall(audit: Audit, model: str, kind: str) -> Mapping[str, Estimate]:
     """Every measure over all occupations, and "gender_effect": of Q2, the share of women's names less that of men's."""
     frame = of_kind(audit, model, kind)
     if frame.empty:
         return dict.fromkeys([*MEASURES, "gender_effect"], NONE)
-    found = estimates(frame)
-    return found | {"gender_effect": found.get("gender_effect") or _gender_effect(frame)}
+    return {**_rows(audit, model, kind)[""], "gender_effect": _gender_effect(frame)}
 
 
 def _gender_effect(frame: pd.DataFrame) -> Estimate:
@@ -73,8 +79,9 @@ def _gender_effect(frame: pd.DataFrame) -> Estimate:
 @lru_cache(maxsize=64)
 def by_row(audit: Audit, model: str, kind: str) -> Mapping[str, Mapping[str, Estimate]]:
     """Every measure by occupation."""
-    frame = of_kind(audit, model, kind)
-    return {str(name): estimates(own) for name, own in frame.groupby("occupation", observed=True)}
+    if of_kind(audit, model, kind).empty:
+        return {}
+    return {name: held for name, held in _rows(audit, model, kind).items() if name}
 
 
 def value_of(audit: Audit, model: str, kind: str, row: str, measure: str) -> Estimate:

@@ -1,4 +1,4 @@
-"""Hiring as data and words: counts against plain loops, sentences by hand, published figures, addresses, hostile text."""
+"""Hiring as data and words: counts against plain loops, sentences by hand, published tables, addresses, hostile text."""
 
 from __future__ import annotations
 
