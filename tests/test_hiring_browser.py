@@ -65,6 +65,7 @@ def test_marks_bars_and_dialogues_by_keyboard_and_the_way_back(open_page, served
     expect(page).to_have_url(re.compile("row=pilot"))
     expect(panel.locator("h3")).to_contain_text("pilot")
     expect(panel).to_contain_text("Is Ana fit to be a pilot?")
+    expect(panel).to_be_focused()
     panel.get_by_role("link", name="Next dialogue").click()
     expect(panel).to_contain_text("Dialogue 2 of 14")
     choose(page, "lk-hire-pair", "Gus, Ana")
@@ -77,6 +78,7 @@ def test_marks_bars_and_dialogues_by_keyboard_and_the_way_back(open_page, served
 
     choose(page, "lk-hire-measure", "Consistency")
     expect(page.locator(".lk-hire-bars thead")).not_to_contain_text("GPT-3.5-turbo")
+    expect(page.locator("#lk-hire-models .js-plotly-plot").first).to_be_visible()
     with page.expect_download() as download:
         page.locator("#lk-hire-marks button[data-figure]").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""Hiring as data and words: counts against plain loops, sentences by hand, published tables, addresses, hostile text."""
+"""Hiring as data and words: counts against plain loops, sentences by hand, published tables, addresses, bad text."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from explorers import _hiring as data
 from explorers import _hiring_answers as answers
 from explorers import _hiring_bars as bars
 from explorers import _hiring_dialogue as dialogue
+from explorers import _hiring_models as beside
 from explorers import _hiring_published as published
 from explorers import _hiring_scatter as scatter
 from explorers import _hiring_view as state
@@ -259,6 +260,16 @@ def test_bars_begin_at_zero_and_tell_few_pairs_apart():
     assert "left:25.0%;width:25.0%;color:#7b5fa3" in men and "lk-hire-few" in men and "lk-hire-line" not in men
     share = bars._bar(Estimate(0.4, 0.1, 0.6, 8, 16), "confirmation")
     assert "left:0.0%;width:40.0%" in share and "lk-hire-zero" not in share
+
+
+def test_the_chart_of_models_holds_a_dot_for_each_occupation(stores, audit):
+    drawn = beside.models_figure(audit, view_of(stores, "audit=hired"))
+    assert [len(trace.x) for trace in drawn.data] == [4, 1, 17, 17, 16]
+    assert sorted(drawn.data[2].x) == sorted(published.bias_differences()["GPT-3.5-turbo"].values())
+    assert drawn.layout.yaxis.ticktext[0] == "Made-up &lt;model&gt;"
+    assert [trace.marker.symbol for trace in drawn.data[:3]] == ["circle", "line-ns-open", "circle-open"]
+    assert not beside.models_figure(stores["plain"], view_of(stores, "audit=plain&published=0")).data
+    assert "only the occupations that the paper prints" in beside.models_html(audit, view_of(stores, "audit=hired"))
 
 
 def test_published_cells_say_what_is_not_printed(stores):
