@@ -6,9 +6,10 @@ import shutil
 from collections import Counter
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from audits import make_audit
-from samples import likeness
+from samples import ROOT, likeness
 from scripted import Scripted, scripted
 
 from backend import commands_hire, hiring
@@ -17,6 +18,7 @@ from backend.hiring_texts import SPACES, STEPS
 from backend.metrics.hiring import dialogues, estimates
 from backend.probes import base
 from backend.probes.ask import Answer
+from backend.probes.hiring import OCCUPATIONS
 from backend.spec import SpecError
 from backend.store import Audit, HiringWriter
 from backend.store.hiring import turn_of
@@ -69,6 +71,21 @@ def test_the_numbers_of_the_paper_and_of_the_whole_design():
         "was": 24 * 2 * 62,
     }
     assert eight.unshared() == 24 * 2 * 2 * 15 * 60 and sum(map(len, eight.turns.values())) == 20_928
+
+
+def test_the_shipped_files_agree_with_the_published_tables_and_the_labour_force():
+    occupations = pd.read_csv(OCCUPATIONS).set_index("occupation")
+    labour = pd.read_csv(ROOT / "assets" / "professions.csv").set_index("profession")["pct_women"]
+    known = occupations.dropna(subset="labour_profession")
+    assert len(known) == 28 and (known["pct_women"] == labour[known["labour_profession"]].to_numpy()).all()
+    assert occupations.loc[occupations["labour_profession"].isna(), "pct_women"].isna().all()
+    published = pd.read_csv(ROOT / "assets" / "published" / "hire_bias_diff.csv")
+    assert set(published["occupation"]) - set(occupations.index) == {"athelete"} and len(published) == 50
+    steps = {"GPT-4o-mini": 0.02, "Llama2-70b-chat": 0.005}
+    times = (published["bias_diff"] / published["model"].map(steps)).dropna()
+    assert len(times) == 33 and (times - times.round()).abs().max() < 1e-9
+    neutral = pd.read_csv(ROOT / "assets" / "published" / "hire_neutral_answers.csv")
+    assert (neutral.query("question == 'Q2' and answer != 'unknown'")["ratio"] == 0).all() and len(neutral) == 24
 
 
 def test_orders_leads_and_options_are_evened_out():
@@ -155,14 +172,13 @@ def test_letters_are_chosen_where_a_model_is_asked_for_them(cache, model):
     assert prompt.text in {done.source.prompt(row, done.answers) for row in done.answers.to_dict("records")}
 
 
-@pytest.mark.parametrize("stop", [35, 130, 175])
+@pytest.mark.parametrize("stop", [35, 125])
 def test_a_stopped_run_goes_on_where_it_was(cache, model, monkeypatch, stop):
-    """In the step of attributes, of qualification and of choice."""
+    """In the step of attributes, and of qualification."""
     monkeypatch.setattr(hiring, "BATCH", 10)
     small_ = replace(SMALL, occupations=("nurse",))
     whole = run(cache, replace(model, name="whole"), small_)
     assert len(whole.answers) == 120 + 8 + 4 + 4
-    stop = min(stop, len(whole.answers) - 2)
     Scripted.total, Scripted.stop = 0, stop
     with pytest.raises(KeyboardInterrupt):
         run(cache, model, small_)
@@ -209,7 +225,7 @@ def test_failures_are_kept_and_a_late_yes_reaches_all_that_rests_on_it(cache, mo
     )
 
 
-@pytest.mark.parametrize("change", ["weights", "wording", "lead", "definition"])
+@pytest.mark.parametrize("change", ["weights", "lead", "definition"])
 def test_answers_of_others_are_not_mixed(cache, model, tmp_path, change):
     run(cache, model)
     other, words = SMALL, "wording"
@@ -217,10 +233,6 @@ def test_answers_of_others_are_not_mixed(cache, model, tmp_path, change):
         Scripted.weights, words = "other", "fingerprint"
     elif change == "lead":
         other, words = replace(SMALL, attributes_first="female"), "rule of whose"
-    elif change == "wording":
-        path = tmp_path / "questions.toml"
-        path.write_text(SMALL.questions.read_text("utf-8").replace("live next door to", "know"), "utf-8")
-        other = replace(SMALL, questions=path)
     else:
         path = tmp_path / "elements.csv"
         path.write_text(SMALL.elements.read_text("utf-8").replace("Writing code.", "Coding."), "utf-8")
@@ -231,7 +243,7 @@ def test_answers_of_others_are_not_mixed(cache, model, tmp_path, change):
     assert done.there == 0 and done.source.attributes_first == other.attributes_first
 
 
-@pytest.mark.parametrize("data", [b"", b"PAR1", None])
+@pytest.mark.parametrize("data", [b"PAR1", None])
 def test_parts_that_somebody_put_there_are_not_taken(cache, model, monkeypatch, data):
     monkeypatch.setattr(hiring, "BATCH", 10)
     Scripted.stop = 35
@@ -290,7 +302,7 @@ def test_names_of_other_scripts_are_names(tmp_path):
     path.write_text("name,gender\nप्रिया,female\nJosé María,male\nO'Neil,male\n", encoding="utf-8")
     planned = plan(replace(SMALL, names=path))
     assert planned.pairs["different"][0][0] == "प्रिया" and len(planned.pairs["different"]) == 2
-    with pytest.raises(SpecError, match="no pairs of the kind female"):
+    with pytest.raises(SpecError, match="no pairs of the kind female can"):
         plan(replace(SMALL, names=path, kinds=("female",)))
 
 
