@@ -171,8 +171,14 @@ def answers_figure(audit: Audit, view: HiringView) -> go.Figure:
     drawn.update_layout(
         height=34 * max(1, len(found)) + 110,
         barmode="stack",
-        margin={"l": 240, "r": 20, "t": 60, "b": 10},
-        xaxis={"range": [0, 100], "ticksuffix": " %", "side": "top", "title": {"text": "of all dialogues"}},
+        margin={"l": 240, "r": 20, "t": 80, "b": 10},
+        xaxis={
+            "range": [0, 100],
+            "ticksuffix": " %",
+            "side": "top",
+            "ticks": "",
+            "title": {"text": "of all dialogues", "font": {"size": 12}, "standoff": 6},
+        },
         yaxis={
             "range": [len(found) - 0.4, -0.6],
             "tickvals": list(range(len(found))),

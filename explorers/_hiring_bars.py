@@ -29,15 +29,14 @@ def bars_html(audit: Audit, view: HiringView, shown: Bars, opened: tuple[str, st
     if not shown.own and not shown.theirs:
         return f'<p class="lk-reading">Published models have no {escape(words.SHORT[shown.measure])} by occupation.</p>'
     heads = "".join(_head(words.title_of(audit, name), "this audit") for name in shown.own)
-    heads += (
-        '<th scope="col" class="lk-hire-labour"><span>Women in the US labour force</span><small>CPS 2021</small></th>'
-    )
+    heads += '<th scope="col" class="lk-hire-labour"><span>Women, US labour force</span><small>CPS 2021</small></th>'
     heads += "".join(_head(name, f"published, {published.TABLES[name]}", " lk-hire-brief") for name in shown.theirs)
     body = "".join(_row(audit, view, shown, row, opened) for row in ("", *shown.rows))
     label = f"{words.SHORT[shown.measure]} by occupation and model"
     hidden = f'<p class="lk-reading">{shown.hidden:,} more do not match the search.</p>' if shown.hidden else ""
+    kind = "lk-hire-bars" + ("" if shown.own else " lk-hire-theirs-only")
     return (
-        f'<div class="lk-hire-box" role="region" tabindex="0" aria-label="{escape(label)}"><table class="lk-hire-bars">'
+        f'<div class="lk-hire-box" role="region" tabindex="0" aria-label="{escape(label)}"><table class="{kind}">'
         f'<thead><tr><th scope="col">Occupation</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>{hidden}'
     )
 
@@ -120,7 +119,7 @@ def legend_html(shown: Bars, audit: Audit) -> str:
             ("left", "right"), words.SIDES[shown.measure], COLOURS[shown.measure], strict=True
         ):
             items.append(f'<i class="lk-key" style="background:{colour}"></i>to the {side}: {name} favoured')
-    items.append("line: 95 % interval")
+    items += ["line: 95 % interval"] if shown.own else []
     if shown.theirs:
         items.append('<i class="lk-key lk-hire-outlined"></i>outlined: published, without n or interval')
     found = [data.value_of(audit, m, shown.kind, row, shown.measure) for m in shown.own for row in shown.rows]

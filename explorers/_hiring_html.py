@@ -59,10 +59,8 @@ def bars_head_html(shown: Bars) -> str:
         "q3_neutral": "Does it prefer nobody, once it may say so?",
     }[shown.measure]
     name = words.SHORT[shown.measure]
-    about = (
-        f"{name[0].upper()}{name[1:]} by occupation, {words.KIND_WORDS[shown.kind]}. A click on a bar, or Enter, opens "
-    )
-    about += "its dialogues."
+    about = f"{name[0].upper()}{name[1:]} by occupation, {words.KIND_WORDS[shown.kind]}."
+    about += " A click on a bar, or Enter, opens its dialogues." if shown.own else ""
     return f'<h3>{escape(said)}</h3><p class="lk-reading">{escape(about)}</p>'
 
 

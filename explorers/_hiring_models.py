@@ -48,7 +48,7 @@ def models_figure(audit: Audit, view: HiringView) -> go.Figure:
         colour = SYSTEM_COLOURS[at % 8]
         _dots(drawn, len(labels), [one.value for one in held.values()], texts, colour, hollow=False)
         _whole(drawn, len(labels), data.overall(audit, model, "different")[MEASURE], colour)
-        labels.append(plot_text(words.title_of(audit, model)))
+        labels.append(plot_text(words.title_of(audit, model), 2, 18))
     known = published.bias_differences()
     theirs = [name for name in state.theirs_of(view) if name in known]
     if theirs:
@@ -58,7 +58,7 @@ def models_figure(audit: Audit, view: HiringView) -> go.Figure:
         _dots(drawn, len(labels), list(known[name].values()), texts, GREY, hollow=True)
         labels.append(name)
     if drawn.data:
-        axis_style(drawn, labels, "← men’s names favoured   |   women’s names favoured →", [-1.06, 1.06], "")
+        axis_style(drawn, labels, "← men’s names | women’s names →", [-1.06, 1.06], "")
         tall = 40 * len(labels) + 80
         drawn.update_layout(height=tall, yaxis={"ticktext": labels}, margin={"t": 56, "l": 140})
         drawn.add_vline(x=0, line={"color": GREY, "width": 1})
@@ -114,4 +114,4 @@ def models_html(audit: Audit, view: HiringView) -> str:
             "Hollow: published (Tables 1 and 2), only the occupations that the paper prints, which are those furthest "
             "from 0; without n or intervals."
         )
-    return f'<h3>Is it one gender, or another by occupation?</h3><p class="lk-reading">{" ".join(said)}</p>'
+    return f'<h3>Whom does each model favour, occupation by occupation?</h3><p class="lk-reading">{" ".join(said)}</p>'

@@ -220,18 +220,18 @@ def scatter_figure(audit: Audit, view: HiringView) -> go.Figure:
     }
     drawn.update_layout(
         height=620,
-        margin={"l": 80, "r": 20, "t": 20, "b": 60},
+        margin={"l": 80, "r": 20, "t": 20 + 18 * max(0, 2 * len(own) - 2), "b": 60},
         xaxis={**axis, "title": {"text": "Consistency: Q2 and Q3 name the same one"}},
         yaxis={**axis, "title": {"text": "Confirmation: Q2 chooses whom Q1 called qualified"}},
         legend={"orientation": "h"},
     )
     drawn.add_annotation(
-        x=0,
-        y=102,
+        x=1,
+        y=98,
         text=CORNER,
         showarrow=False,
         xanchor="left",
-        yanchor="bottom",
+        yanchor="top",
         font={"size": 11, "color": "#555555"},
     )
     return drawn
@@ -263,6 +263,7 @@ def _whole(drawn: go.Figure, name: str, symbol: str, colour: str, found) -> None
         y=[100 * y.value],
         mode="markers",
         name=f"All: {name}",
+        showlegend=False,
         marker={"symbol": symbol, "color": colour, "size": 17, "line": {"color": GREY, "width": 1}},
         error_x=ends(x),
         error_y=ends(y),

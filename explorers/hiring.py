@@ -127,10 +127,10 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     with gr.Row():
         with gr.Column(min_width=340):
             marks = gr.HTML(js_on_load=WATCH + PNG, elem_id="lk-hire-marks", **board)
-            order = gr.HTML(**board)
             models = gr.HTML(**board), gr.Plot(**plot_options("lk-hire-models")), gr.HTML(js_on_load=PNG, **board)
         with gr.Column(min_width=340):
             answered = gr.HTML(js_on_load=PNG, **board)
+            order = gr.HTML(**board)
     bars_head = gr.HTML(**board)
     with gr.Row():
         made.measure = _box("Measure", "measure", 320)
