@@ -105,8 +105,20 @@ def scatter_html(audit: Audit, view: HiringView) -> str:
         "offered (Consistency). The paper gives no numbers of single occupations to stand beside these.</p>"
         f"{_legend(audit, view, own)}{_board(drawn, crosses, len(made) > MOST_LARGE)}"
         '<p class="lk-hire-readout" aria-hidden="true">Point at a mark, or move with the arrow keys, to read it.</p>'
-        f"{_files(view)}"
+        f"{_totals(audit, own)}{_files(view)}"
     )
+
+
+def _totals(audit: Audit, own: Sequence[str]) -> str:
+    """The large marks in words."""
+    items = ""
+    for model in own:
+        for kind in _overall():
+            found = data.overall(audit, model, kind)
+            if found[X].k:
+                who = f"{words.title_of(audit, model)}, {words.KIND_WORDS[kind]}"
+                items += f"<li><b>{escape(who)}</b>: {escape(_values([found]))}</li>"
+    return f'<ul class="lk-spread">{items}</ul>'
 
 
 def _overall() -> tuple[str, ...]:
