@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from backend.commands_probe import MODELS, chosen_model, print_table, whole_number
 from backend.hire_plan import Plan, Wanted, plan
-from backend.hiring import Hired, counts, run
+from backend.hiring import Count, Hired, counts, run
 from backend.hiring_texts import KINDS, RULES
 from backend.metrics.hiring import ALIKE, FEW, FEWEST, Estimate, by_occupation, dialogues
 from backend.probes.ask import ModelSpec, ProbeError, make_model
@@ -76,7 +76,7 @@ def run_hire(arguments: argparse.Namespace) -> int:
     audit = Audit.open(arguments.cache, arguments.name)
     spec = chosen_model(arguments.models, arguments.model)
     planned = plan(wanted_of(arguments, spec))
-    print_counts(audit, spec, planned)
+    print_counts(spec, planned, counts(audit, spec.name, planned, arguments.retry_failed))
     if arguments.dry_run:
         return 0
     again = (arguments.anew, arguments.retry_failed, _bar)
@@ -100,9 +100,8 @@ def wanted_of(arguments: argparse.Namespace, spec: ModelSpec) -> Wanted:
     return Wanted(pairs, kinds, occupations, arguments.attributes_first, arguments.seed, *files, spec.letters)
 
 
-def print_counts(audit: Audit, spec: ModelSpec, planned: Plan) -> None:
+def print_counts(spec: ModelSpec, planned: Plan, lines: Sequence[Count]) -> None:
     """What would be asked, a line for each step and kind of pairs; for endpoints as requests."""
-    lines = counts(audit, spec.name, planned)
     rows = [("step", "pairs", "number", "prompts", "to ask")]
     rows += [
         (one.step, one.kind, *(f"{n:,}" for n in (len(planned.pairs[one.kind]), one.prompts, one.to_ask)))

@@ -101,9 +101,7 @@ def plan(wanted: Wanted) -> Plan:
     pairs = {kind: hiring.pairs(names, kind, wanted.pairs, wanted.seed) for kind in wanted.kinds or KINDS}
     for kind, found in pairs.items():
         if not found:
-            raise SpecError(
-                f"{wanted.names}: there are no pairs of the kind {kind}; add names, or leave it out (--kinds)"
-            )
+            raise SpecError(f"{wanted.names}: no pairs of the kind {kind} can be made; add names, or leave it out")
     design = _Design(list(every), elements, names, wanted.attributes_first)
     every_turn = [
         turn
@@ -114,9 +112,7 @@ def plan(wanted: Wanted) -> Plan:
     turns = {step: tuple(turn for turn in every_turn if turn.step == step) for step in STEPS}
     used = {name for found in pairs.values() for pair in found for name in pair}
     genders = {name: gender for name, gender in names.items() if name in used}
-    return Plan(
-        words, jobs, genders, wanted.attributes_first, pairs, {step: tuple(some) for step, some in turns.items()}
-    )
+    return Plan(words, jobs, genders, wanted.attributes_first, pairs, turns)
 
 
 def _named(jobs: Mapping[str, Job], names: Sequence[str], flag: str) -> dict[str, Job]:

@@ -130,18 +130,19 @@ def source_of(model: Model, planned: Plan, fingerprint: str) -> HiringSource:
     return HiringSource(spec.name, spec.kind, spec.title, named[:200], *about, *more)
 
 
-def counts(audit: Audit, name: str, planned: Plan) -> list[Count]:
+def counts(audit: Audit, name: str, planned: Plan, retry: bool = False) -> list[Count]:
     """What a run would ask a model, a line for each step and kind of pairs. It loads nothing.
 
     Where attributes are still to ask, so is everything that rests on them. Taken for answered is what the audit holds,
-    or an interrupted run has kept, of a model of this name; where its weights or words turn out to be others, `run`
-    refuses.
+    or an interrupted run has kept, of a model of this name (with `retry`, no failures); where its weights or words turn
+    out to be others, `run` refuses.
     """
     writer = HiringWriter(audit, name)
     found = writer.earlier()
     known = dict(writer.kept().answers)
     if found is not None and not _others(found[0], planned):
-        known = Earlier(*found).answers(joined(planned, Earlier(*found))) | known
+        earlier = Earlier(*found)
+        known = earlier.answers(joined(planned, earlier)) | known
     lines: dict[tuple[str, str], list[Any]] = {}
     affirmed: dict[Pair, set[tuple[str, str, str]]] = {}
     unsure: set[Pair] = set()
@@ -151,7 +152,7 @@ def counts(audit: Audit, name: str, planned: Plan) -> list[Count]:
             one = planned.asked(turn, affirmed.setdefault(pair, set()))
             line = lines.setdefault((step, turn.kind), [0, set()])
             line[0] += 1
-            there = fits(one, known.get(one.key), False) and (step == "attribute" or pair not in unsure)
+            there = fits(one, known.get(one.key), retry) and (step == "attribute" or pair not in unsure)
             if not there:
                 line[1].add(one.key)
             if step == "attribute":
@@ -217,7 +218,6 @@ class _Run:
             self.known = earlier.answers(self.planned)
             self.seconds = audit.manifest["stages"][self.writer.stage]["seconds"]
             self.note = earlier.source.note
-            self.source = replace(self.source, pairs=max(self.source.pairs, earlier.source.pairs))
         kept = self.writer.kept(self.mark)
         self.known |= kept.answers
         self.seconds += kept.seconds
@@ -267,8 +267,8 @@ class _Run:
         """Ask what a step lacks, batch by batch."""
         asked = self._asked(step, affirmed)
         missing = {one.key: one for one in asked if not fits(one, self.known.get(one.key), self.retry)}
-        told = progress(step, len(missing))
         every = list(missing.values())
+        told = progress(step, len(every)) if every else None
         for start in range(0, len(every), BATCH):
             began, batch = time.perf_counter(), every[start : start + BATCH]
             answers = ask(self.model, [one.prompt for one in batch])
@@ -286,7 +286,9 @@ class _Run:
         for sentence in self.model.notes:
             self.note += "" if sentence in self.note else f" {sentence}"
         note = self.note.strip()[:LONGEST_NOTE]
-        source = replace(self.source, jobs=self.planned.jobs, genders=self.planned.genders, note=note)
+        seen = Counter(kind for kind, _ in {(row["kind"], frozenset((row["first"], row["second"]))) for row in rows})
+        about = {"jobs": self.planned.jobs, "genders": self.planned.genders, "pairs": max(seen.values())}
+        source = replace(self.source, **about, note=note)
         packages = {name: version(name) for name in self.model.PACKAGES}
         self.writer.finish(source, pd.DataFrame(rows, columns=SCHEMA.names), self.seconds, packages)
         self.writer.drop(keys)
