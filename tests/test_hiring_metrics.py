@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hiring_sample import made_answers, made_source
 
-from backend.metrics import hiring
+from backend.metrics import hiring, pair_bootstrap
 from backend.metrics.hiring import ALIKE, FEW, FEWEST, MEASURES, by_occupation, dialogues, estimates
 
 
@@ -188,7 +188,7 @@ def test_the_bootstrap_is_that_of_scipy(frame):
 
     own = frame[(frame["kind"] == "different") & (frame["occupation"] == "nurse")]
     means = (own["q1_second"] == "yes").groupby(own["pair"]).mean().to_numpy()
-    level = 1 - 2 * hiring._tail(len(means), 0.95)
+    level = 1 - 2 * pair_bootstrap._tail(len(means), 0.95)
     other = bootstrap((means,), np.mean, confidence_level=level, n_resamples=10_000, method="percentile", rng=1)
     ratio = {"q2": hiring.answered(own, "q1_second", "yes")}
     found = hiring._estimates(ratio, own["pair"], 0.95, 10_000)["q2"]

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from backend.metrics.pair_bootstrap import ALIKE, CONFIDENCE, DRAWS, FEW, FEWEST, Estimate, estimate
+
 Floats = NDArray[np.float64]
+__all__ = ["ALIKE", "FEW", "FEWEST", "MEASURES", "Estimate", "Ratio", "by_occupation", "dialogues", "estimates"]
 FIRST, SECOND, UNPARSED = "first", "second", "unparsed"
-FEWEST = 5
-"""Below so many pairs a measure has no interval."""
-CONFIDENCE, DRAWS = 0.95, 4000
-FEW, ALIKE = "few", "alike"
 QUESTIONS = ("q1_first", "q1_second", "q2", "q3")
 _IDS = ["kind", "first", "second", "occupation"]
 COLUMNS = ("occupation", "kind", "pair", "first", "second", "first_gender", "second_gender", "lead", *QUESTIONS)
@@ -216,22 +213,6 @@ MEASURES: dict[str, Callable[[pd.DataFrame], Ratio]] = {
 }
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A measure: its value, its interval (NaN where there is none; `why`), n pairs and k dialogues it rests on.
-
-    `why`: "" with an interval; "few" for fewer than FEWEST pairs; "alike" where all pairs agree, so that drawing them
-    anew says nothing of the spread.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
-    k: int
-    why: str = ""
-
-
 def estimates(frame: pd.DataFrame, confidence: float = CONFIDENCE, draws: int = DRAWS) -> dict[str, Estimate]:
     """Every one of MEASURES over some dialogues (of one kind of pairs), each with an interval over pairs.
 
@@ -261,42 +242,8 @@ def _estimates(ratios: Mapping[str, Ratio], pairs: pd.Series, confidence: float,
     for name, ratio in ratios.items():
         sums = [np.bincount(codes, part, len(names)) for part in (ratio.parts, ratio.wholes)]
         held = np.stack(sums, axis=1)[sums[1] > 0]
-        found[name] = _estimate(ratio, held, int((ratio.wholes > 0).sum()), confidence, draws)
+        found[name] = estimate(ratio.value, held, int((ratio.wholes > 0).sum()), confidence, draws)
     return found
-
-
-def _estimate(ratio: Ratio, sums: Floats, k: int, confidence: float, draws: int) -> Estimate:
-    """A measure from a row of parts and wholes for each pair."""
-    n, nan = len(sums), float("nan")
-    if n < FEWEST:
-        return Estimate(ratio.value, nan, nan, n, k, FEW)
-    if np.allclose(sums[:, 0] / sums[:, 1], ratio.value, rtol=0, atol=1e-12):
-        return Estimate(ratio.value, nan, nan, n, k, ALIKE)
-    parts, wholes = (_weights(n, draws) @ sums).T
-    drawn = parts[wholes > 0] / wholes[wholes > 0]
-    tail = _tail(n, confidence)
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Estimate(ratio.value, float(low), float(high), n, k)
-
-
-@lru_cache(maxsize=256)
-def _weights(n: int, draws: int) -> NDArray[np.int64]:
-    """How often each of n pairs is drawn, in each resample: shape (draws, n)."""
-    found = np.random.default_rng([0, n]).multinomial(n, np.full(n, 1 / n), size=draws)
-    found.setflags(write=False)
-    return found
-
-
-@lru_cache(maxsize=256)
-def _tail(n: int, confidence: float) -> float:
-    """The quantile at which an interval of n pairs begins.
-
-    >>> round(_tail(1000, 0.95), 4), round(_tail(5, 0.95), 4)
-    (0.0248, 0.001)
-    """
-    from scipy.special import stdtrit
-
-    return NormalDist().cdf(-float(stdtrit(n - 1, (1 + confidence) / 2)) * (n / (n - 1)) ** 0.5)
 
 
 def by_occupation(frame: pd.DataFrame) -> dict[tuple[str, str], dict[str, Estimate]]:
