@@ -131,10 +131,11 @@ def sentence(asked: Asked, said: Summary) -> str:
     moved = f"by wording it was {span(top.wordings)}, by order {span(top.orders)}"
     chosen = f"{top.chosen} of {said.prompts} chose it" if said.scored else f"{top.chosen} of {said.prompts}"
     text = f"{asked.title} {what} “{name}”, {percent(top.mean)} {n} ({moved}; {chosen})."
-    text += (
-        f" The option shown first was chosen in {said.first} of {said.prompts} prompts; if place played no part, that "
-    )
-    text += f"would be 1 in {len(said.spreads)}."
+    if top.chosen == said.prompts:
+        text += " Whichever option stood first, the choice was the same."
+    else:
+        text += f" The option shown first was chosen in {said.first} of {said.prompts} prompts; if place played no "
+        text += f"part, that would be 1 in {len(said.spreads)}."
     tied = [one.name for one in said.spreads if one.mean == top.mean]
     return f"Several options tie: {', '.join(tied)}. {text}" if len(tied) > 1 else text
 

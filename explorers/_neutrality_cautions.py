@@ -15,6 +15,7 @@ from explorers._shared import escape, percent
 
 MOSTLY = 0.85
 """From this share of like answers on, a caution is shown."""
+TEXT = "text-to-text"
 MOST = 4
 
 
@@ -27,6 +28,11 @@ def same_of(audit: Audit, asked: Asked) -> tuple[Measure, str]:
     shares = answers.value_counts(normalize=True)
     top = str(shares.index[0]) if len(shares) and shares.iloc[0] >= MOSTLY else ""
     return sameness(frame["input"].astype(str).tolist(), turns, answers.tolist()), top
+
+
+def _share(audit: Audit, asked: Asked, answer: str) -> str:
+    given = data.answers_of(audit, asked).frame["answer"].astype(str) == answer
+    return f"{int(given.sum()):,} of {len(given):,} answers"
 
 
 def caution(audit: Audit, view: NeutralityView, asked: Asked) -> str:
@@ -42,24 +48,27 @@ def caution(audit: Audit, view: NeutralityView, asked: Asked) -> str:
     if not top:
         return (
             f"{who}: in each wording and order of the options {percent(found.value)} of answers were the one that most "
-            f"inputs got {n}. They hang on how it was asked, hardly on the profession or the action: a value near even "
-            "says nothing about whom this model pictures."
+            f"inputs got {n}. They hang on how it was asked, hardly on the profession or the action: its values, also "
+            "those of single rows, say little about whom this model pictures."
         )
     if top == NEUTRAL:
         return (
-            f"{who}: nearly every answer is “no preference”, whatever the input, wording and order {n}. A neutral "
-            "model answers so, and so does one that follows the form of an option, such as its length: see how it "
-            "answers other questions, or lettered options, before calling it neutral."
+            f"{who}: {_share(audit, asked, top)} are “no preference”, whatever the input, wording and order {n}. A "
+            "neutral model answers so, and so does one that follows the form of an option, such as its length: see how "
+            "it answers other questions before calling it neutral."
         )
     return (
-        f"{who}: nearly every answer is “{top}”, whatever the input, wording and order {n}. What makes it so is not "
-        "the profession or the action; it may be the form of the option."
+        f"{who}: {_share(audit, asked, top)} are “{top}”, whatever the input, wording and order {n}. What makes it so "
+        "is not the profession or the action; it may be the form of the option."
     )
 
 
 def cautions_html(audit: Audit, view: NeutralityView, columns: tuple[Asked, ...]) -> str:
     """The cautions of a view's columns, at most MOST of them; "" where there are none."""
     said = [one for one in (caution(audit, view, asked) for asked in columns) if one]
+    if any(asked.direction != TEXT for asked in columns):
+        notes = {audit.probes.sources[asked.model].note: None for asked in columns}
+        said = [*(f"What was shown, and who judged. {note}" for note in notes if note), *said]
     if not said:
         return ""
     more = f"<li>{count(len(said) - MOST, 'more model')}.</li>" if len(said) > MOST else ""

@@ -410,8 +410,8 @@ def test_answers_that_do_not_depend_on_the_input_are_told(audit, monkeypatch):
 
     follows = told(["male" if turn else "female" for turn in frame["rotation"]])
     assert "100 % of answers were the one that most inputs got" in follows and "&lt;b&gt;model" in follows
-    assert "nearly every answer is “no preference”" in told(["no preference"] * len(frame))
-    assert "nearly every answer is “male”" in told(["male"] * len(frame))
+    assert "486 of 486 answers are “no preference”" in told(["no preference"] * len(frame))
+    assert "486 of 486 answers are “male”" in told(["male"] * len(frame))
     by_input = {name: "male" if at % 2 else "female" for at, name in enumerate(frame["input"].unique())}
     assert told([by_input[name] for name in frame["input"]]) == ""
     cautions.same_of.cache_clear()
