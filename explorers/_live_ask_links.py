@@ -1,14 +1,21 @@
-"""What leads to "Ask a model": the link that the detail of every picture has."""
+"""What leads to the tab Live: a question about a picture, which the detail of every picture has, and one about two
+applicants."""
 
 from __future__ import annotations
 
 from backend.store import Audit
 from explorers._shared import address, escape
 
-SLUG, ASK = "live", "ask"
+SLUG, ASK, HIRE = "live", "ask", "hire"
 
 
 def ask_html(audit: Audit, row: int) -> str:
     """A link from one image to asking a model about it."""
     to = address(SLUG, do=ASK, direction="image-to-text", audit=audit.name, of=str(audit.generations["id"].iat[row]))
     return f'<a class="lk-button lk-view" href="?{escape(to)}">Ask a model about this picture</a>'
+
+
+def hire_html(words: str, first: str = "", second: str = "", occupation: str = "") -> str:
+    """A link to asking a model about two applicants now; what is "" is left to the tab Live."""
+    to = address(SLUG, do=HIRE, first=first, second=second, occupation=occupation)
+    return f'<p class="lk-hire-try"><a class="lk-button lk-view" href="?{escape(to)}">{escape(words)}</a></p>'
