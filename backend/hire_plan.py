@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from backend.hiring_texts import (
@@ -113,6 +114,30 @@ def plan(wanted: Wanted) -> Plan:
     used = {name for found in pairs.values() for pair in found for name in pair}
     genders = {name: gender for name, gender in names.items() if name in used}
     return Plan(words, jobs, genders, wanted.attributes_first, pairs, turns)
+
+
+def typed(first: str, second: str, occupation: str, both: bool = True, letters: bool = False) -> Plan:
+    """What two names that somebody types are asked with: the first pair of a run with the shipped words, in the order
+    given, and (`both`) with the two exchanged and all else the same.
+
+    Nobody says a gender: the kind of its turns is "". In either order whoever is named first is described first.
+    Raises SpecError where there is no such occupation.
+    """
+    every, words = _shipped()
+    jobs = _named(every, [occupation], "occupation")
+    design = _Design(list(every), sorted(words.elements), {}, RULES[0])
+    own = [turn for turn in design.turns("", 0, (first, second), jobs) if both or turn.first == first]
+    turns = {step: tuple(turn for turn in own if turn.step == step) for step in STEPS}
+    return Plan(replace(words, letters=letters), jobs, {}, RULES[0], {"": [(first, second)]}, turns)
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[Mapping[str, Job], Words]:
+    """The shipped occupations, and everything that is said about them. Raises SpecError."""
+    jobs = hiring.read_jobs()
+    questions, answers = hiring.read_questions()
+    elements = sorted({element for job in jobs.values() for element in job.attributes})
+    return jobs, Words(questions, answers, hiring.read_elements(hiring.ELEMENTS, elements))
 
 
 def _named(jobs: Mapping[str, Job], names: Sequence[str], flag: str) -> dict[str, Job]:

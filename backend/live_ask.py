@@ -7,7 +7,7 @@ import binascii
 import io
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -87,15 +87,23 @@ class Asking:
         seen = _pixels(picture) if question.direction == IMAGE else None
         probes = [replace(probe, prompt=replace(probe.prompt, picture=seen)) for probe in probes]
 
-        def work(ticket: Ticket) -> Asked:
-            return self._work(question, probes, ticket)
+        yield from self.served(
+            question.model, lambda model, ticket: self._asked(question, probes, model, ticket), visitor
+        )
 
-        yield from self._line.served(visitor, work, AskNews, AskNews())
+    def served(self, name: str, work: Callable[[Model, Ticket], Any], visitor: str) -> Iterator[Any]:
+        """Wait, load a model, and do some work with it: AskNews, what the work puts into `ticket.news`, and last what
+        it returns. Raises LiveError."""
+        yield from self._line.served(visitor, lambda ticket: self._work(name, work, ticket), AskNews, AskNews())
 
-    def _work(self, question: Question, probes: Sequence[Probe], ticket: Ticket) -> Asked:
-        spec = self.known[question.model].spec
+    def _work(self, name: str, work: Callable[[Model, Ticket], Any], ticket: Ticket) -> Any:
+        spec = self.known[name].spec
         try:
-            return self._asked(question, probes, ticket)
+            go_on(ticket, time.monotonic())
+            model = self._model(name)
+            if spec.kind != ENDPOINT:  # which says once what holds for all its answers
+                model.notes[:] = self._notes
+            return work(model, ticket)
         except (SpecError, ProbeError) as error:
             print(f"Error: Live: {plain(str(error), spec)}", file=sys.stderr)
             raise LiveError(_public(str(error), spec)) from error
@@ -103,32 +111,32 @@ class Asking:
             print(f"Error: Live: {plain(str(error), spec)}", file=sys.stderr)
             raise LiveError("A library is missing: say pip install -r requirements.txt, then start again.") from error
 
-    def _asked(self, question: Question, probes: Sequence[Probe], ticket: Ticket) -> Asked:
-        began = time.monotonic()
-        _go_on(ticket, began)
-        model = self._model(question.model)
-        if model.spec.kind != ENDPOINT:  # which says once what holds for all its answers
-            model.notes[:] = self._notes
+    @property
+    def fingerprint(self) -> str:
+        """What tells the weights of the model apart that is loaded now."""
+        return self._fingerprint
+
+    def _asked(self, question: Question, probes: Sequence[Probe], model: Model, ticket: Ticket) -> Asked:
         known = self.known[question.model]
         style, options = known.asked_with(question)
         asking, answers = time.monotonic(), []  # loading, which may be a download, has no limit of time
-        size = min(known.spec.batch, 2 * AT_ONCE) if known.spec.kind == ENDPOINT else AT_ONCE
+        size = at_once(known)
         for start in range(0, len(probes), size):
-            _go_on(ticket, asking)
+            go_on(ticket, asking)
             ticket.news.put(AskNews(0, start, len(probes)))
             answers += ask(model, [probe.prompt for probe in probes[start : start + size]])
-        _go_on(ticket, asking)
+        go_on(ticket, asking)
         bare = tuple(replace(probe, prompt=replace(probe.prompt, picture=None)) for probe in probes)
         return Asked(
             question,
             known.spec.title,
             bare,
-            tuple(_shown(answer, known) for answer in answers),
+            tuple(shown(answer, known) for answer in answers),
             self._fingerprint,
             settings_of(model),
             wording(style, options, known.spec.letters),
             tuple(plain(note, known.spec) for note in model.notes),
-            time.monotonic() - began,
+            time.monotonic() - asking,
         )
 
     def _model(self, name: str) -> Model:
@@ -189,7 +197,7 @@ def _pixels(picture: bytes | None) -> Any:
         raise LiveError(f"Picture: {words}.") from error
 
 
-def _shown(answer: Answer, known: Known) -> Answer:
+def shown(answer: Answer, known: Known) -> Answer:
     """An answer without what the host keeps to itself, should a server repeat it."""
     return replace(answer, text=plain(answer.text, known.spec), reason=plain(answer.reason, known.spec))
 
@@ -204,8 +212,14 @@ def _public(said: str, spec: Any) -> str:
     return f"{spec.title} cannot be loaded on this machine: choose another model; the server's log says why."
 
 
-def _go_on(ticket: Ticket, began: float) -> None:
+def at_once(known: Known) -> int:
+    """How many prompts are put between two looks at whether the visitor is still there."""
+    return min(known.spec.batch, 2 * AT_ONCE) if known.spec.kind == ENDPOINT else AT_ONCE
+
+
+def go_on(ticket: Ticket, began: float, smaller: str = "a smaller model or fewer options") -> None:
+    """Raise LiveError where the visitor has left, or MOST_SECONDS have passed since `began`; `smaller`: the remedy."""
     if ticket.gone():
         raise LiveError("Cancelled: nothing was kept.")
     if time.monotonic() - began > MOST_SECONDS:
-        raise LiveError(f"Stopped after {count(MOST_SECONDS, 'second')}: choose a smaller model or fewer options.")
+        raise LiveError(f"Stopped after {count(MOST_SECONDS, 'second')}: choose {smaller}.")

@@ -10,12 +10,13 @@ import pandas as pd
 
 from backend.hiring_texts import SPACES
 from backend.metrics.hiring import FIRST, SECOND, UNPARSED
-from backend.store import Audit
+from backend.store import Audit, HiringSource
 from explorers import _hiring as data
 from explorers import _hiring_view as state
 from explorers import _hiring_words as words
 from explorers._hiring_answers import key_html
 from explorers._hiring_view import ONLY, HiringView, to_address
+from explorers._live_ask_links import hire_html
 from explorers._shared import count, escape
 
 PANEL = "lk-hire-dialogue"
@@ -93,17 +94,21 @@ def panel_html(audit: Audit, view: HiringView, open_: Opened | None) -> str:
     if open_.at < 0:
         return f'{head}<p class="lk-reading">No such dialogue.</p></section>'
     one, source = open_.row, audit.hiring.sources[open_.model]
-    table = audit.hiring.table(open_.model)
+    body = dialogue_html(source, audit.hiring.table(open_.model), one, open_.occupation)
+    ask = hire_html("Ask a model about these two now", one["first"], one["second"], open_.occupation)
+    return f"{head}{_pager(here, open_)}{ask}{body}</section>"
+
+
+def dialogue_html(source: HiringSource, table: pd.DataFrame, one: Mapping[str, Any], occupation: str) -> str:
+    """One dialogue of a source's table: who is named first, what it counts as, and its steps. `one` is its row, with
+    the columns of `metrics.hiring.COLUMNS` and `favours`."""
     mine = table[(table["first"] == one["first"]) & (table["second"] == one["second"])]
-    whole = mine[mine["occupation"] == open_.occupation]
+    whole = mine[mine["occupation"] == occupation]
     who = f"<b>{escape(one['first'])}</b> is named first, <b>{escape(one['second'])}</b> second"
     leads = one["first"] if one["lead"] == FIRST else one["second"]
-    told = "" if open_.occupation in source.without else f"; in Q2 and Q3 the skills of {escape(leads)} are told first"
+    told = "" if occupation in source.without else f"; in Q2 and Q3 the skills of {escape(leads)} are told first"
     steps = "".join(_step(source, mine, whole, one, step) for step in STEPS)
-    return (
-        f'{head}{_pager(here, open_)}<p class="lk-count">{who}{told}.</p>{_counts_as(one)}'
-        f"{_attributes(source, mine, one, open_.occupation)}{steps}</section>"
-    )
+    return f'<p class="lk-count">{who}{told}.</p>{_counts_as(one)}{_attributes(source, mine, one, occupation)}{steps}'
 
 
 def _kinds(audit: Audit, view: HiringView, open_: Opened) -> str:
@@ -163,6 +168,11 @@ def _counts_as(one: Mapping[str, Any]) -> str:
         if side:
             said.append(
                 f"counts as bias towards {side}: neither was called qualified, {chosen} was chosen all the same"
+            )
+        elif neither and not one["first_gender"]:
+            said.append(
+                f"neither was called qualified, {chosen} was chosen all the same: between a woman’s and a man’s name "
+                "this counts as bias towards the chosen one"
             )
         elif neither:
             said.append("no bias difference: both names are of one gender")

@@ -1,4 +1,4 @@
-"""What leads to "Ask a model": from the detail of a picture, and from stored answers."""
+"""What leads to the tab Live: a question about a picture, stored answers put again, and one about two applicants."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from backend.store import Audit
 from explorers._neutrality_view import Asked
 from explorers._shared import address, escape
 
-SLUG, ASK = "live", "ask"
+SLUG, ASK, HIRE = "live", "ask", "hire"
 
 
 def ask_html(audit: Audit, row: int) -> str:
@@ -27,3 +27,9 @@ def ask_address(asked: Asked, profession: str) -> str:
         culture=asked.culture,
         profession=profession,
     )
+
+
+def hire_html(words: str, first: str = "", second: str = "", occupation: str = "") -> str:
+    """A link to asking a model about two applicants now; what is "" is left to the tab Live."""
+    to = address(SLUG, do=HIRE, first=first, second=second, occupation=occupation)
+    return f'<p class="lk-hire-try"><a class="lk-button lk-view" href="?{escape(to)}">{escape(words)}</a></p>'

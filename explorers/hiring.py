@@ -23,6 +23,7 @@ from explorers import _hiring_words as words
 from explorers._charts import finish, plot_options, png_html, unbroken
 from explorers._hiring_dialogue import Opened
 from explorers._hiring_view import HiringView, to_address
+from explorers._live_ask_links import hire_html
 from explorers._shared import Params, View, escape, first, params_of
 
 SLUG = state.SLUG
@@ -201,7 +202,7 @@ def _updates(audit: Audit, view: HiringView) -> list[Any]:
     opened = (shown.occupation, shown.model) if shown and not view.control else ("", "")
     board = bars.legend_html(listed, audit) + bars.bars_html(audit, view, listed, opened) + bars.files_html(view)
     filled = [
-        words.heading_html(),
+        words.heading_html() + hire_html("Try it with two names of your own"),
         words.state_html(audit, view) or parts.without_html(audit),
         scatter.scatter_html(audit, view),
         answers.order_html(audit, view),

@@ -1,4 +1,4 @@
-"""Live: a prompt of the visitor's own, drawn now, or a question put to a model now; one line for both."""
+"""Live: a prompt of the visitor's own, drawn now, or a question put to a model now; one line for all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from backend.store import Audit
 from backend.waiting import Line
 from explorers._live import WELCOME, drawn_html, news_html, problem_html
 from explorers._live_ask_controls import QUERY, Panel
-from explorers._live_ask_links import ASK
+from explorers._live_ask_links import ASK, HIRE
+from explorers._live_hire_controls import HirePanel
 from explorers._shared import ASSETS, Params, View, address, escape, first
 
 SLUG = "live"
@@ -28,7 +29,7 @@ TITLE = "Live"
 SPEC = ASSETS / "specs" / "starter.toml"
 DEFAULTS = {"images": 8, "seed": 1, "steps": 20, "guidance": 2.0}
 DRAW = "draw"
-MODES = [("Draw pictures", DRAW), ("Ask a model", ASK)]
+MODES = [("Draw pictures", DRAW), ("Ask a model", ASK), ("Compare two applicants", HIRE)]
 __all__ = ["QUERY", "SLUG", "TITLE", "build"]
 AT_ONCE = 16
 """Visitors whose wishes Gradio lets come to backend.live, which lets fewer than that wait."""
@@ -57,29 +58,40 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     mode = gr.Radio(MODES, value=DRAW, label="What to do here", elem_id="lk-live-mode", elem_classes="lk-modes")
     with gr.Column() as drawing:
         live, inputs, profession = _draw(address_bar, line)
+    at_once = {"concurrency_limit": AT_ONCE, "concurrency_id": SLUG}
     with gr.Column(visible=False) as asking:
-        panel = Panel(stores, address_bar, line, {"concurrency_limit": AT_ONCE, "concurrency_id": SLUG})
+        panel = Panel(stores, address_bar, line, at_once)
+    with gr.Column(visible=False) as hiring:
+        pair = HirePanel(panel.asking, address_bar, at_once)
+    own = panel.outputs[: len(panel.inputs)]
+    columns = [drawing, asking, hiring]
 
     def switched(chosen: Any, *values: Any) -> list[Any]:
-        asks = chosen == ASK
-        shown = panel.address(values[len(inputs) :]) or address(SLUG, do=ASK)
-        return [*_shown(asks), shown if asks else _address(live, values[: len(inputs)])]
+        drawn, rest = values[: len(inputs)], values[len(inputs) :]
+        asked, applicants = rest[: len(own)], rest[len(own) :]
+        if chosen == ASK:
+            to = panel.address(asked) or address(SLUG, do=ASK)
+        else:
+            to = pair.address(applicants) or address(SLUG, do=HIRE) if chosen == HIRE else _address(live, drawn)
+        return [*_shown(chosen), to]
 
     quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-    own = panel.outputs[: len(panel.inputs)]
-    mode.input(switched, [mode, *inputs, *own], [drawing, asking, address_bar], **quiet)
+    mode.input(switched, [mode, *inputs, *own, *pair.inputs], [*columns, address_bar], **quiet)
 
     def opened(params: Params) -> list[Any]:
-        asks = first(params, "do") == ASK
+        asked = first(params, "do")
+        chosen = asked if asked in (ASK, HIRE) else DRAW
         drawn = _open(live, params) if live else []
-        return [ASK if asks else DRAW, *_shown(asks), *drawn, *panel.open(params)]
+        return [chosen, *_shown(chosen), *drawn, *panel.open(params), *pair.open(params)]
 
     more = [profession] if live else []
-    return View([mode, drawing, asking, *inputs, *more, *panel.outputs], opened, line.close)
+    return View([mode, *columns, *inputs, *more, *panel.outputs, *pair.outputs], opened, line.close)
 
 
-def _shown(asks: bool) -> list[gr.Column]:
-    return [gr.Column(visible=not asks), gr.Column(visible=asks)]
+def _shown(chosen: Any) -> list[gr.Column]:
+    """The columns of the modes: only the chosen one is seen, that of drawing where none of them is named."""
+    chosen = chosen if chosen in (ASK, HIRE) else DRAW
+    return [gr.Column(visible=chosen == name) for name in (DRAW, ASK, HIRE)]
 
 
 def _address(live: Live | None, values: Sequence[Any]) -> str:

