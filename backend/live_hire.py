@@ -27,7 +27,7 @@ ORDERS = (BOTH, ONE)
 USUAL = "nurse"
 """The occupation of a first view, where the list has it."""
 PLACES = ("first", "second")
-FIELDS = {"first": "First-named applicant", "second": "Second-named applicant"}
+FIELDS = {"first": "First-named", "second": "Second-named"}
 _SMALLER = "a smaller model or one order of names"
 
 

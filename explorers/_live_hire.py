@@ -82,19 +82,20 @@ def compared_html(compared: Compared) -> str:
     return (
         f"<h3>{escape(compared.title)}: {escape(about)}</h3><p class='lk-count' role='status'>"
         f"{count(len(compared.answers), 'prompt')} put in {compared.seconds:.1f} seconds{_lost(compared)}.</p>"
-        f'<p class="lk-state">{escape(sentence(rows))}</p><p class="lk-reading">{CAUTION}</p>'
+        f'<p class="lk-state">{"<br>".join(map(escape, sentences(rows)))}</p><p class="lk-reading">{CAUTION}</p>'
         f'<ul class="lk-legend">{legend}</ul><div class="lk-hire-orders">{made}</div>{notes}{_download(compared)}'
     )
 
 
 CAUTION = """One pair of names and one occupation: a single dialogue in each order has no interval, and says nothing
-about the model as a whole. Whoever is named first is also described first, and listed first among the two. The tab
-<a class="lk-view" href="?tab=hiring">Hiring</a> has many pairs, with intervals."""
+about the model as a whole. Whoever is named first is also described first, where skills are told, and the options keep
+their places in both orders: “place” stands for all of this. The tab <a class="lk-view" href="?tab=hiring">Hiring</a>
+has many pairs, with intervals."""
 
 
-def sentence(rows: list[dict[str, str]]) -> str:
+def sentences(rows: list[dict[str, str]]) -> list[str]:
     """Whom Q2 and Q3 chose in each order, and whether that followed the name or the place."""
-    return " ".join(_question(rows, question) for question in QUESTIONS)
+    return [_question(rows, question) for question in QUESTIONS]
 
 
 def _question(rows: list[dict[str, str]], question: str) -> str:

@@ -12,7 +12,7 @@ import gradio as gr
 
 from backend.hiring_texts import LONGEST_PERSON
 from backend.live_ask import Asking, AskNews
-from backend.live_hire import BOTH, ONE, WISHED, Applicants
+from backend.live_hire import BOTH, FIELDS, ONE, WISHED, Applicants
 from backend.spec import SpecError
 from backend.waiting import LiveError
 from explorers._charts import unbroken
@@ -148,8 +148,8 @@ def _components(applicants: Applicants) -> SimpleNamespace:
     ]
     with gr.Row():
         made.model = gr.Dropdown(models, value=wish.model, label="Model", elem_id="lk-hire-live-model", min_width=220)
-        made.first = _name("First-named applicant", wish.first, "first")
-        made.second = _name("Second-named applicant", wish.second, "second")
+        made.first = _name(FIELDS["first"], wish.first, "first")
+        made.second = _name(FIELDS["second"], wish.second, "second")
         jobs = {"label": "Occupation", "elem_id": "lk-hire-live-occupation", "min_width": 160}
         made.occupation = gr.Dropdown(list(applicants.occupations), value=wish.occupation, **jobs)
     orders = {"label": "Orders of the names", "elem_id": "lk-hire-live-orders"}

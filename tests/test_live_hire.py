@@ -22,7 +22,7 @@ from backend.probes.ask import Answer
 from backend.probes.base import REFUSED, UNPARSED
 from backend.waiting import LiveError
 from explorers._live_ask_links import hire_html
-from explorers._live_hire import answers_frame, compared_html, dialogues_of, from_params, sentence, to_address
+from explorers._live_hire import answers_frame, compared_html, dialogues_of, from_params, sentences, to_address
 from explorers._live_hire_controls import run
 from explorers._shared import params_of
 
@@ -64,16 +64,16 @@ def plain(html: str) -> str:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"first": " "}, "First-named applicant: a name is empty."),
-        ({"second": None}, "Second-named applicant: a name is empty."),
-        ({"second": "zoë"}, "Second-named applicant: write another name, the two read alike."),
-        ({"first": "<b>Zoë</b>"}, "First-named applicant: a name has letters, spaces, dashes and apostrophes only."),
-        ({"first": "Zoë, Ann"}, "First-named applicant: a name has letters, spaces"),
-        ({"first": "{second}"}, "First-named applicant: a name has letters, spaces"),
-        ({"second": "a" * 41}, "Second-named applicant: a name has at most 40 characters."),
-        ({"second": "a" * 30_000}, "Second-named applicant: a name has at most 40 characters."),
-        ({"second": "Zoë" + " " * 500}, "Second-named applicant: a name has at most 40 characters."),
-        ({"second": "neither of THEM"}, "Second-named applicant: neither of THEM is an answer to the questions, too"),
+        ({"first": " "}, "First-named: a name is empty."),
+        ({"second": None}, "Second-named: a name is empty."),
+        ({"second": "zoë"}, "Second-named: write another name, the two read alike."),
+        ({"first": "<b>Zoë</b>"}, "First-named: a name has letters, spaces, dashes and apostrophes only."),
+        ({"first": "Zoë, Ann"}, "First-named: a name has letters, spaces"),
+        ({"first": "{second}"}, "First-named: a name has letters, spaces"),
+        ({"second": "a" * 41}, "Second-named: a name has at most 40 characters."),
+        ({"second": "a" * 30_000}, "Second-named: a name has at most 40 characters."),
+        ({"second": "Zoë" + " " * 500}, "Second-named: a name has at most 40 characters."),
+        ({"second": "neither of THEM"}, "Second-named: neither of THEM is an answer to the questions, too"),
         ({"occupation": "<script>"}, "Occupation: choose one of the list."),
         ({"occupation": ["nurse"]}, "Occupation: choose one of the list."),
         ({"orders": "all"}, "Orders of the names: choose one of both, one."),
@@ -128,9 +128,9 @@ def test_what_was_affirmed_is_told_and_every_prompt_is_put(applicants):
 )
 def test_it_says_whether_the_choice_followed_name_or_place(applicants, q2, words):
     choosing(q2=q2, q3="Neither")
-    said = sentence(dialogues_of(compared(applicants, occupation="politician")))
+    said = " ".join(sentences(dialogues_of(compared(applicants, occupation="politician"))))
     assert words in said and "Q3 (who was in the position?) said “neither”" in said
-    one = sentence(dialogues_of(compared(applicants, occupation="politician", orders="one")))
+    one = " ".join(sentences(dialogues_of(compared(applicants, occupation="politician", orders="one"))))
     assert ("one order cannot tell name from place" in one) == (q2 in (named_first, "Zoë")) and one.count("when") == 2
 
 

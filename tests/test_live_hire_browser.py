@@ -40,7 +40,7 @@ def test_two_names_from_the_tab_hiring_to_the_answers(open_page, served):  # noq
     expect(page.get_by_label("Compare two applicants")).to_be_checked()
     expect(page.locator(f"{PROMPT} pre")).to_be_visible()
     first.fill("Zoë <b>")
-    expect(page.locator(f"{PROMPT} .lk-problem")).to_contain_text("First-named applicant: a name has letters")
+    expect(page.locator(f"{PROMPT} .lk-problem")).to_contain_text("First-named: a name has letters")
     first.fill("Zoë")
     choose(page, "lk-hire-live-occupation", "politician")
     expect(page.locator(PROMPT)).to_contain_text("The first of 8 prompts: (Q1 × 2 names + Q2 + Q3) × 2 orders")
