@@ -140,6 +140,19 @@ def test_trouble_that_stays_ends(tmp_path, endpoint):
     assert len(endpoint.asked) == 4
 
 
+def test_a_system_that_gave_up_asks_again_and_counts_what_it_asked(tmp_path, endpoint):
+    system, requests = opened(tmp_path, api(endpoint, batch="2"))
+    endpoint.usual = (403, b"blocked")
+    with pytest.raises(SpecError, match="the server refuses the key"):
+        system.generate(requests[:2])
+    endpoint.asked.clear()
+    endpoint.usual, endpoint.script = "image", [(500, b""), (500, b"")]
+    assert size(system.generate(requests[:1])[0]) == (24, 16) and len(endpoint.asked) == 3
+    endpoint.usual = lambda body: system._stop.set() or (500, b"sorry")  # as another request's refusal does
+    assert system.generate(requests[:1]) == [Refused("no image after 1 request; the last one: HTTP 500: sorry")]
+    system.close()
+
+
 @pytest.mark.parametrize(
     ("answer", "outcome", "words"),
     [

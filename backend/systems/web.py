@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
+from backend.records import count
 from backend.spec import Key
 from backend.systems.base import Answer, Refused, Request, System, one_line
 
@@ -79,6 +80,7 @@ class WebSystem(System):
         return one_line(str(text).replace(self.key() or "\0", "***"))
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
+        self._stop.clear()  # a system that gave up before may be asked again
         if len(requests) == 1:
             return [self._patiently(requests[0])]
         with ThreadPoolExecutor(len(requests)) as pool:
@@ -91,15 +93,15 @@ class WebSystem(System):
     def _patiently(self, request: Request) -> Answer:
         """Ask until there is an answer, at most retries + 1 times, waiting twice as long each time."""
         retries, wait = self.options["retries"], float(self.options["backoff"])
-        for attempt in range(retries + 1):
+        for attempt in range(1, retries + 2):
             try:
                 return self.ask(request)
             except TryAgainError as error:
                 reason, after = str(error), error.after
-            if attempt < retries and self._stop.wait(min(LONGEST_WAIT, wait if after is None else max(after, 0))):
+            if attempt > retries or self._stop.wait(min(LONGEST_WAIT, wait if after is None else max(after, 0))):
                 break
             wait *= 2
-        return Refused(f"no image after {retries + 1} requests; the last one: {reason}")
+        return Refused(f"no image after {count(attempt, 'request')}; the last one: {reason}")
 
     def judge(self, status: int, text: str, after: str | None) -> Refused:
         """What an HTTP status other than success means. Raises TryAgainError or SpecError where it is no refusal."""
