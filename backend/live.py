@@ -21,6 +21,7 @@ from backend.spec import SpecError, load_spec
 from backend.starter.captions import known_words
 from backend.starter.questions import ETHNICITY, GENDER, JOB
 from backend.systems import KEYS, Refused, Request, StoppedError, System, make_system
+from backend.systems.web import WebSystem
 from backend.waiting import Line, LiveError, Ticket
 
 QUESTIONS = {GENDER: "gender", ETHNICITY: "skin tone, asked as ethnicity", JOB: "job"}
@@ -28,6 +29,8 @@ QUESTIONS = {GENDER: "gender", ETHNICITY: "skin tone, asked as ethnicity", JOB: 
 LONGEST_PROMPT = 400
 IMAGES, STEPS, GUIDANCE, HIGHEST_SEED = (4, 16), (1, 50), (1.0, 10.0), 2**31 - 100
 MOST_SECONDS = 180
+LONGEST_WAIT = 4
+"""Seconds between two requests for a picture at most, whatever a server asks for: others stand in line."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,8 @@ class Live:
         ticket.news.put(News(notes=notes))
         system = self._system(wish.system)
         drawing = time.monotonic()  # loading, which may be a download, has no limit of time
+        if isinstance(system, WebSystem):
+            system.hurry(LONGEST_WAIT, lambda: ticket.gone() or time.monotonic() - drawing > MOST_SECONDS)
         options = {**system.spec.options, "steps": wish.steps, "guidance": wish.guidance}
         system.options = options | {name: MOST_SECONDS for name in ("timeout",) if options.get(name, 0) > MOST_SECONDS}
         lost = system.left_out(wish.prompt) if hasattr(system, "left_out") else ""

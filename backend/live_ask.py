@@ -28,6 +28,8 @@ AT_ONCE = 3
 """Prompts between two looks at whether the visitor is still there."""
 PATIENCE = {"timeout": 60, "retries": 2, "backoff": 2}
 """The most that an endpoint is waited for here: others stand in line."""
+LONGEST_WAIT = 4
+"""Seconds between two requests at most, whatever the server asks for: the longest that PATIENCE comes to by itself."""
 MOST_PIXELS = 40_000_000
 SIDE, MOST_SENT = 512, 130_000
 """Pixels a side, and bytes, that a visitor's picture is scaled to: it travels with the question and lies nowhere."""
@@ -77,7 +79,7 @@ class Asking:
         return probes_of(self.known, question)
 
     def cancel(self, visitor: str) -> None:
-        """End a visitor's question; the prompts under way are still finished."""
+        """End a visitor's question; the prompts under way are still finished, and none is put again."""
         self._line.stop(visitor)
 
     def ask(self, question: Question, picture: bytes | None, visitor: str) -> Iterator[AskNews | Asked]:
@@ -109,6 +111,8 @@ class Asking:
         model = self._model(question.model)
         if model.spec.kind != ENDPOINT:  # which says once what holds for all its answers
             model.notes[:] = self._notes
+        else:
+            model.hurry(LONGEST_WAIT, ticket.gone)
         known = self.known[question.model]
         style, options = known.asked_with(question)
         asking, answers = time.monotonic(), []  # loading, which may be a download, has no limit of time

@@ -254,6 +254,21 @@ def test_systems_behind_an_api_draw_too(tmp_path, endpoint):
     assert len([picture for picture in made.pictures if isinstance(picture, bytes)]) == 4
 
 
+def test_a_server_that_draws_is_not_waited_for_as_long_as_it_asks(tmp_path, endpoint, monkeypatch):
+    monkeypatch.setattr(live_module, "LONGEST_WAIT", 0.01)
+    endpoint.usual = (429, b"slow down", ("Retry-After", "300"))
+    live = Live(write_spec(tmp_path, api(endpoint, "A", retries="1")))
+    assert all(isinstance(picture, Refused) for picture in drawn(live, system="A").pictures)
+    assert len(endpoint.asked) == 8
+    monkeypatch.setattr(live_module, "LONGEST_WAIT", 300)
+    news = live.draw(wish(live, system="A"), "me")
+    while len(endpoint.asked) < 9:
+        next(news)
+    live.cancel("me")
+    with pytest.raises(LiveError, match="Cancelled"):
+        list(news)
+
+
 def test_a_spec_without_a_system_that_draws_is_refused(tmp_path):
     (tmp_path / "images").mkdir()
     text = f"[[systems]]\nname = 'F'\nkind = 'folder'\npath = '{tmp_path / 'images'}'\n"

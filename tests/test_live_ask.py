@@ -312,6 +312,32 @@ def test_no_key_address_or_path_comes_out(remote, endpoint, capsys, way):
     assert not [secret for secret in ("sk-very-secret", where, "127.0.0.1", "/home/host") if secret in told]
 
 
+def test_a_server_is_not_waited_for_as_long_as_it_asks(remote, endpoint, monkeypatch):
+    remote.known["api"].spec.options["retries"] = 6
+    monkeypatch.setattr(asking_module, "PATIENCE", {"timeout": 60, "retries": 2, "backoff": 0})
+    monkeypatch.setattr(asking_module, "LONGEST_WAIT", 0.01)
+    endpoint.usual = (429, b"slow down", ("Retry-After", "300"))
+    done = asked(remote, model="api")
+    assert len(endpoint.asked) == 3 * len(done.answers) == 27
+    assert {answer.outcome for answer in done.answers} == {FAILED}
+
+
+def test_cancelling_ends_the_wait_for_a_server(remote, endpoint, monkeypatch):
+    remote.known["api"].spec.options["retries"] = 6
+    monkeypatch.setattr(asking_module, "LONGEST_WAIT", 300)
+    endpoint.usual = (429, b"slow down", ("Retry-After", "300"))
+    news = remote.ask(remote.question(values(remote, model="api")), None, "me")
+    while len(endpoint.asked) < 4:
+        next(news)
+    remote.cancel("me")
+    with pytest.raises(LiveError, match="Cancelled: nothing was kept"):
+        list(news)
+    ended()
+    assert len(endpoint.asked) == 4
+    endpoint.usual = says("female")
+    assert {answer.outcome for answer in asked(remote, model="api").answers} == {ANSWERED}
+
+
 # ---- summing up ----
 def test_spreads_are_those_of_a_table():
     rng = np.random.default_rng(1)

@@ -18,6 +18,8 @@ from backend.systems.base import Answer, Refused, Request, System, one_line
 
 LONGEST_WAIT = 300.0
 """Seconds; a server that asks for more (Retry-After) is asked again after this long."""
+LOOK = 0.25
+"""Seconds between two looks at whether somebody still wants the answer."""
 LARGEST_ANSWER = 150_000_000
 """Bytes of an API's answer that are read: base64 of the largest image, and some."""
 FILTERED = re.compile(
@@ -51,6 +53,13 @@ class WebSystem(System):
     def __init__(self, spec) -> None:
         super().__init__(spec)
         self._stop = threading.Event()
+        self._longest_wait = LONGEST_WAIT
+        self._gone: Callable[[], bool] = bool
+
+    def hurry(self, longest_wait: float, gone: Callable[[], bool]) -> None:
+        """For work that others stand in line behind: at most `longest_wait` seconds between two requests, and no
+        further one once `gone()` (asked from several threads)."""
+        self._longest_wait, self._gone = longest_wait, gone
 
     @abstractmethod
     def ask(self, request: Request) -> Answer:
@@ -98,10 +107,21 @@ class WebSystem(System):
                 return self.ask(request)
             except TryAgainError as error:
                 reason, after = str(error), error.after
-            if attempt > retries or self._stop.wait(min(LONGEST_WAIT, wait if after is None else max(after, 0))):
+            if attempt > retries or self._ended(min(self._longest_wait, wait if after is None else max(after, 0))):
                 break
             wait *= 2
         return Refused(f"no image after {count(attempt, 'request')}; the last one: {reason}")
+
+    def _ended(self, wait: float) -> bool:
+        """Wait so many seconds; whether nobody wants the answer any longer, and then at once."""
+        until = time.monotonic() + wait
+        while not self._gone():
+            left = max(0.0, until - time.monotonic())
+            if self._stop.wait(min(LOOK, left)):
+                return True
+            if left <= LOOK:
+                return self._gone()
+        return True
 
     def judge(self, status: int, text: str, after: str | None) -> Refused:
         """What an HTTP status other than success means. Raises TryAgainError or SpecError where it is no refusal."""
