@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import time
+import tracemalloc
+import zlib
 from datetime import UTC, datetime
 
 import pytest
@@ -195,6 +197,21 @@ def test_an_answer_that_is_too_large(tmp_path, endpoint, monkeypatch):
     monkeypatch.setattr("backend.systems.images_api.MAX_BYTES", 1000)
     assert "more than 1,000 bytes" in asked(tmp_path, endpoint, "url", retries="0").reason
     assert MAX_BYTES > 1000
+
+
+@pytest.mark.parametrize(("way", "size"), [("gzip", 1000), ("br", 1000), ("gzip, br", 1000), ("GZIP", 200_000_000)])
+def test_a_compressed_answer_is_not_unpacked(tmp_path, endpoint, way, size):
+    squeezed = zlib.compressobj(1, wbits=31)
+    body = b"".join(squeezed.compress(bytes(1_000_000)) for _ in range(size // 1_000_000)) + squeezed.flush()
+    tracemalloc.start()
+    for status in (200, 400):
+        answer = asked(tmp_path, endpoint, (status, body, ("Content-Encoding", way)), retries="0")
+        words = f"HTTP {status}: the answer is compressed ({way.lower()}), though we ask for one that is not"
+        assert answer == Refused(f"no image after 1 request; the last one: {words}")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20_000_000
+    assert endpoint.headers["Accept-Encoding"] == "identity"
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class ImagesAPI(WebSystem):
         with self._lock:
             if ours not in self._clients:
                 key = self.key() if ours else ""
-                headers = {"Authorization": f"Bearer {key}"} if key else {}
+                headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
                 self._clients[ours] = httpx.Client(headers=headers, timeout=self.options["timeout"])
             return self._clients[ours]
 
@@ -131,13 +131,21 @@ class ImagesAPI(WebSystem):
         return checked(data)
 
     def _send(self, method: str, url: str, most: int, ours: bool, **options: Any) -> tuple[int, Any, bytes]:
-        """Status, headers and at most `most` bytes of an answer. Only `ours` sends the key. Raises TryAgainError."""
+        """Status, headers and at most `most` bytes of an answer. Only `ours` sends the key. Raises TryAgainError.
+
+        A compressed answer is not read: a few bytes of it can stand for more than the memory holds.
+        """
         import httpx
 
+        client = self._http(ours)
         deadline = time.monotonic() + self.options["timeout"]
         try:
-            with self._http(ours).stream(method, url, **options) as answer:
-                return answer.status_code, answer.headers, read_all(answer.iter_bytes(), most, deadline)
+            with client.stream(method, url, **options) as answer:
+                packed = answer.headers.get("content-encoding", "").strip().lower()
+                if packed not in ("", "identity"):
+                    words = f"the answer is compressed ({packed}), though we ask for one that is not"
+                    raise TryAgainError(self.plain(f"HTTP {answer.status_code}: {words}"))
+                return answer.status_code, answer.headers, read_all(answer.iter_raw(), most, deadline)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise TryAgainError(self.plain(f"{type(error).__name__}: {error}")) from None
 
