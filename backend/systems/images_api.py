@@ -14,7 +14,7 @@ from backend.pictures import MAX_BYTES
 from backend.records import clean_text
 from backend.spec import Key
 from backend.systems.base import Answer, Refused, Request, checked
-from backend.systems.web import LARGEST_ANSWER, WEB_KEYS, TryAgainError, WebSystem, read_all
+from backend.systems.web import LARGEST_ANSWER, WEB_KEYS, Deadline, TryAgainError, WebSystem, read_all
 
 LARGEST_OPTION = 2**53
 """Beyond it JSON's numbers are not the same for everybody."""
@@ -83,7 +83,8 @@ class ImagesAPI(WebSystem):
             if ours not in self._clients:
                 key = self.key() if ours else ""
                 headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
-                self._clients[ours] = httpx.Client(headers=headers, timeout=self.options["timeout"])
+                alone = httpx.Limits(max_keepalive_connections=0)  # a connection each: Deadline ends its own
+                self._clients[ours] = httpx.Client(headers=headers, timeout=self.options["timeout"], limits=alone)
             return self._clients[ours]
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -137,17 +138,22 @@ class ImagesAPI(WebSystem):
         """
         import httpx
 
-        client = self._http(ours)
-        deadline = time.monotonic() + self.options["timeout"]
-        try:
-            with client.stream(method, url, **options) as answer:
-                packed = answer.headers.get("content-encoding", "").strip().lower()
-                if packed not in ("", "identity"):
-                    words = f"the answer is compressed ({packed}), though we ask for one that is not"
-                    raise TryAgainError(self.plain(f"HTTP {answer.status_code}: {words}"))
-                return answer.status_code, answer.headers, read_all(answer.iter_raw(), most, deadline)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise TryAgainError(self.plain(f"{type(error).__name__}: {error}")) from None
+        client, seconds = self._http(ours), self.options["timeout"]
+        until = time.monotonic() + seconds
+        with Deadline(seconds) as limit:
+            try:
+                with client.stream(method, url, extensions={"trace": limit.trace}, **options) as answer:
+                    packed = answer.headers.get("content-encoding", "").strip().lower()
+                    if packed not in ("", "identity"):
+                        words = f"the answer is compressed ({packed}), though we ask for one that is not"
+                        raise TryAgainError(self.plain(f"HTTP {answer.status_code}: {words}"))
+                    found = answer.status_code, answer.headers, read_all(answer.iter_raw(), most, until)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                words = "the answer took too long" if limit.over else f"{type(error).__name__}: {error}"
+                raise TryAgainError(self.plain(words)) from None
+        if limit.over:  # what was read may be cut short
+            raise TryAgainError("the answer took too long")
+        return found
 
     def close(self) -> None:
         for client in self._clients.values():

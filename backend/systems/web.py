@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import os
 import re
+import socket
 import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import Any
 
 from backend.records import count
 from backend.spec import Key
@@ -164,3 +167,38 @@ def read_all(chunks, most: int, deadline: float) -> bytes:
         if time.monotonic() > deadline:
             raise TryAgainError("the answer took too long")
     return bytes(data)
+
+
+class Deadline:
+    """A limit of time for one whole request of httpx, headers and all: its own timeouts begin anew with every byte.
+
+    Give `trace` as the request's extension "trace", on a connection that was not used before. After `seconds` the
+    connection is shut down, whoever waits for it gets an error or an early end, and `over` is true.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.over = False
+        self._socket: socket.socket | None = None
+        self._timer = threading.Timer(seconds, self._end)
+
+    def trace(self, event: str, info: dict[str, Any]) -> None:
+        """What httpcore tells of a request: the connection is noted when it is made, and again when it is encrypted."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+            if self.over:
+                self._end()
+
+    def _end(self) -> None:
+        self.over = True
+        held = self._socket
+        if held is not None:
+            with contextlib.suppress(OSError):  # it was closed meanwhile
+                socket.socket.shutdown(held, socket.SHUT_RDWR)  # of an encrypted one, too, without its last words
+
+    def __enter__(self) -> Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._timer.join()
