@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from backend.live_questions import ENDPOINT, IMAGE, Known, Question, checked, plain, probes_of, read_known
+from backend.live_questions import ENDPOINT, IMAGE, Known, Question, checked, probes_of, read_known
+from backend.live_words import answered, canned, plain, public
 from backend.pictures import PictureError, read_pixels
 from backend.probe_answers import settings_of
 from backend.probe_plan import wording
 from backend.probes.ask import Answer, Model, ProbeError, ask, make_model
+from backend.probes.base import REFUSED
 from backend.probes.prompts import Probe
 from backend.records import count
 from backend.spec import SpecError
@@ -100,7 +102,7 @@ class Asking:
             return self._asked(question, probes, ticket)
         except (SpecError, ProbeError) as error:
             print(f"Error: Live: {plain(str(error), spec)}", file=sys.stderr)
-            raise LiveError(_public(str(error), spec)) from error
+            raise LiveError(public(str(error), spec.title, spec.kind)) from error
         except ImportError as error:
             print(f"Error: Live: {plain(str(error), spec)}", file=sys.stderr)
             raise LiveError("A library is missing: say pip install -r requirements.txt, then start again.") from error
@@ -121,6 +123,7 @@ class Asking:
             _go_on(ticket, asking)
             ticket.news.put(AskNews(0, start, len(probes)))
             answers += ask(model, [probe.prompt for probe in probes[start : start + size]])
+        _log(answers, known.spec)
         _go_on(ticket, asking)
         bare = tuple(replace(probe, prompt=replace(probe.prompt, picture=None)) for probe in probes)
         return Asked(
@@ -194,18 +197,15 @@ def _pixels(picture: bytes | None) -> Any:
 
 
 def _shown(answer: Answer, known: Known) -> Answer:
-    """An answer without what the host keeps to itself, should a server repeat it."""
-    return replace(answer, text=plain(answer.text, known.spec), reason=plain(answer.reason, known.spec))
+    """An answer without what the host keeps to itself; why an endpoint gave none is for the log alone."""
+    spec = known.spec
+    reason = canned(answer.reason, answer.outcome == REFUSED) if spec.kind == ENDPOINT else plain(answer.reason, spec)
+    return replace(answer, text=answered(answer.text, spec), reason=reason)
 
 
-def _public(said: str, spec: Any) -> str:
-    """Why a model cannot be asked, for a visitor: which part failed, and nothing of how the host reaches it."""
-    if spec.kind == ENDPOINT:
-        part = "refused the host's key" if "key_env:" in said else "cannot be reached, or answers with errors only"
-        return f"{spec.title} {part}: try another model, or later; the server's log says more."
-    if " needs the package gguf" in said:
-        return f"{spec.title} has to be converted once: say pip install gguf==0.19.0, then start again."
-    return f"{spec.title} cannot be loaded on this machine: choose another model; the server's log says why."
+def _log(answers: Sequence[Answer], spec: Any) -> None:
+    for reason in dict.fromkeys(answer.reason for answer in answers if answer.reason and spec.kind == ENDPOINT):
+        print(f"Error: Live: model {spec.name!r}: {plain(reason, spec)}", file=sys.stderr)
 
 
 def _go_on(ticket: Ticket, began: float) -> None:
