@@ -6,21 +6,24 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from backend.describe import Answer, DescribeError, load_asker
 from backend.installed import STARTER, of_starter
+from backend.live_words import REMOTE, canned, plain, public
 from backend.pictures import read_pixels
 from backend.prompts import Prompt
 from backend.records import clean_text, count
-from backend.spec import SpecError, load_spec
+from backend.spec import SpecError, SystemSpec, load_spec
 from backend.starter.captions import known_words
 from backend.starter.questions import ETHNICITY, GENDER, JOB
 from backend.systems import KEYS, Refused, Request, StoppedError, System, make_system
+from backend.systems.web import WebSystem
 from backend.waiting import Line, LiveError, Ticket
 
 QUESTIONS = {GENDER: "gender", ETHNICITY: "skin tone, asked as ethnicity", JOB: "job"}
@@ -28,6 +31,8 @@ QUESTIONS = {GENDER: "gender", ETHNICITY: "skin tone, asked as ethnicity", JOB: 
 LONGEST_PROMPT = 400
 IMAGES, STEPS, GUIDANCE, HIGHEST_SEED = (4, 16), (1, 50), (1.0, 10.0), 2**31 - 100
 MOST_SECONDS = 180
+LONGEST_WAIT = 4
+"""Seconds between two requests for a picture at most, whatever a server asks for: others stand in line."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,9 @@ class Live:
         except StoppedError as stopped:
             raise LiveError(str(stopped)) from stopped
         except (SpecError, DescribeError) as error:
-            raise LiveError(f"{error}.") from error
+            spec = self.systems[wish.system]
+            print(f"Error: Live: {plain(str(error), spec)}", file=sys.stderr)
+            raise LiveError(public(str(error), spec.name, spec.kind)) from error
         except ImportError as error:
             raise LiveError(f"A library is missing: say pip install -r requirements.txt ({error}).") from error
 
@@ -141,6 +148,8 @@ class Live:
         ticket.news.put(News(notes=notes))
         system = self._system(wish.system)
         drawing = time.monotonic()  # loading, which may be a download, has no limit of time
+        if isinstance(system, WebSystem):
+            system.hurry(LONGEST_WAIT, lambda: ticket.gone() or time.monotonic() - drawing > MOST_SECONDS)
         options = {**system.spec.options, "steps": wish.steps, "guidance": wish.guidance}
         system.options = options | {name: MOST_SECONDS for name in ("timeout",) if options.get(name, 0) > MOST_SECONDS}
         lost = system.left_out(wish.prompt) if hasattr(system, "left_out") else ""
@@ -159,7 +168,7 @@ class Live:
 
             step(0)
             system.on_step = step
-            pictures += system.generate(batch)
+            pictures += [_shown(picture, system.spec) for picture in system.generate(batch)]
         _go_on(ticket, drawing)
         answers: tuple[tuple[Answer, ...], ...] = ()
         if of_starter(self.systems[wish.system]):
@@ -188,6 +197,14 @@ class Live:
         seen = [Image.fromarray(read_pixels(picture)) for picture in pictures if not isinstance(picture, Refused)]
         rows = iter(self._asker.ask_many(seen, dict.fromkeys(QUESTIONS, ())))
         return tuple(() if isinstance(picture, Refused) else tuple(next(rows)) for picture in pictures)
+
+
+def _shown(picture: bytes | Refused, spec: SystemSpec) -> bytes | Refused:
+    """A picture, or a refusal without a server's own words, which are for the log."""
+    if not isinstance(picture, Refused) or spec.kind not in REMOTE:
+        return picture
+    print(f"Error: Live: system {spec.name!r}: {plain(picture.reason, spec)}", file=sys.stderr)
+    return replace(picture, reason=canned(picture.reason, picture.outcome == "filtered"))
 
 
 def _go_on(ticket: Ticket, began: float) -> None:

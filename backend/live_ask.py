@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from backend.live_questions import ENDPOINT, IMAGE, Known, Question, checked, plain, probes_of, read_known
+from backend.live_questions import ENDPOINT, IMAGE, Known, Question, checked, probes_of, read_known
+from backend.live_words import answered, canned, plain, public
 from backend.pictures import PictureError, read_pixels
 from backend.probe_answers import settings_of
 from backend.probe_plan import wording
 from backend.probes.ask import Answer, Model, ProbeError, ask, make_model
+from backend.probes.base import REFUSED
 from backend.probes.prompts import Probe
 from backend.records import count
 from backend.spec import SpecError
@@ -28,6 +30,8 @@ AT_ONCE = 3
 """Prompts between two looks at whether the visitor is still there."""
 PATIENCE = {"timeout": 60, "retries": 2, "backoff": 2}
 """The most that an endpoint is waited for here: others stand in line."""
+LONGEST_WAIT = 4
+"""Seconds between two requests at most, whatever the server asks for: the longest that PATIENCE comes to by itself."""
 MOST_PIXELS = 40_000_000
 SIDE, MOST_SENT = 512, 130_000
 """Pixels a side, and bytes, that a visitor's picture is scaled to: it travels with the question and lies nowhere."""
@@ -77,7 +81,7 @@ class Asking:
         return probes_of(self.known, question)
 
     def cancel(self, visitor: str) -> None:
-        """End a visitor's question; the prompts under way are still finished."""
+        """End a visitor's question; the prompts under way are still finished, and none is put again."""
         self._line.stop(visitor)
 
     def ask(self, question: Question, picture: bytes | None, visitor: str) -> Iterator[AskNews | Asked]:
@@ -103,10 +107,12 @@ class Asking:
             model = self._model(name)
             if spec.kind != ENDPOINT:  # which says once what holds for all its answers
                 model.notes[:] = self._notes
+            else:
+                model.hurry(LONGEST_WAIT, ticket.gone)
             return work(model, ticket)
         except (SpecError, ProbeError) as error:
             print(f"Error: Live: {plain(str(error), spec)}", file=sys.stderr)
-            raise LiveError(_public(str(error), spec)) from error
+            raise LiveError(public(str(error), spec.title, spec.kind)) from error
         except ImportError as error:
             print(f"Error: Live: {plain(str(error), spec)}", file=sys.stderr)
             raise LiveError("A library is missing: say pip install -r requirements.txt, then start again.") from error
@@ -125,6 +131,7 @@ class Asking:
             go_on(ticket, asking)
             ticket.news.put(AskNews(0, start, len(probes)))
             answers += ask(model, [probe.prompt for probe in probes[start : start + size]])
+        log_reasons(answers, known.spec)
         go_on(ticket, asking)
         bare = tuple(replace(probe, prompt=replace(probe.prompt, picture=None)) for probe in probes)
         return Asked(
@@ -198,18 +205,16 @@ def _pixels(picture: bytes | None) -> Any:
 
 
 def shown(answer: Answer, known: Known) -> Answer:
-    """An answer without what the host keeps to itself, should a server repeat it."""
-    return replace(answer, text=plain(answer.text, known.spec), reason=plain(answer.reason, known.spec))
+    """An answer without what the host keeps to itself; why an endpoint gave none is for the log alone."""
+    spec = known.spec
+    reason = canned(answer.reason, answer.outcome == REFUSED) if spec.kind == ENDPOINT else plain(answer.reason, spec)
+    return replace(answer, text=answered(answer.text, spec), reason=reason)
 
 
-def _public(said: str, spec: Any) -> str:
-    """Why a model cannot be asked, for a visitor: which part failed, and nothing of how the host reaches it."""
-    if spec.kind == ENDPOINT:
-        part = "refused the host's key" if "key_env:" in said else "cannot be reached, or answers with errors only"
-        return f"{spec.title} {part}: try another model, or later; the server's log says more."
-    if " needs the package gguf" in said:
-        return f"{spec.title} has to be converted once: say pip install gguf==0.19.0, then start again."
-    return f"{spec.title} cannot be loaded on this machine: choose another model; the server's log says why."
+def log_reasons(answers: Sequence[Answer], spec: Any) -> None:
+    """Why an endpoint gave no answers, for the host alone."""
+    for reason in dict.fromkeys(answer.reason for answer in answers if answer.reason and spec.kind == ENDPOINT):
+        print(f"Error: Live: model {spec.name!r}: {plain(reason, spec)}", file=sys.stderr)
 
 
 def at_once(known: Known) -> int:

@@ -13,7 +13,7 @@ import pandas as pd
 from backend.hire_plan import Asked, Plan, typed
 from backend.hiring import affirmed_of, said, source_of
 from backend.hiring_texts import LONGEST_PERSON, STEPS, person_problem
-from backend.live_ask import Asking, AskNews, at_once, go_on, shown
+from backend.live_ask import Asking, AskNews, at_once, go_on, log_reasons, shown
 from backend.live_questions import PICTURES_ONLY, Known, plain
 from backend.probes.ask import Model, ask
 from backend.probes.base import alike
@@ -165,6 +165,7 @@ class Applicants:
 
 def _put(model: Model, known: Known, asked: list[Asked]) -> list[dict[str, Any]]:
     answers = ask(model, [one.prompt for one in asked])
+    log_reasons(answers, known.spec)
     return [{**asdict(one.turn), **said(one, shown(answer, known))} for one, answer in zip(asked, answers, strict=True)]
 
 

@@ -6,15 +6,14 @@ Nothing is loaded here. What a host has configured (paths, addresses, keys) stay
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from backend.live_words import plain
 from backend.probe_plan import chosen_actions
 from backend.probes import smollm2
 from backend.probes.actions import LONGEST_ACTION, LONGEST_PROFESSION, MOST_WORDS, SUBJECT, Action, problems
@@ -46,8 +45,6 @@ class Question:
     action: str
 
 
-_ADDRESS = re.compile(r"\b\w+://\S+")
-_PATH = re.compile(r"(?<![\w/])(?:~|\.{0,2}/)(?:[\w.@%+-]+/)*[\w.@%+-]+")
 NAMES = tuple(field.name for field in fields(Question))
 
 
@@ -121,33 +118,6 @@ def _known(spec: ModelSpec) -> Known:
     if not any(known.styles_of(direction) for direction in known.directions()):
         raise SpecError("styles_file: no style of a direction that this model can take has options")
     return known
-
-
-def plain(text: str, spec: ModelSpec) -> str:
-    """A text without the model's key, address, host and paths, nor any other: for visitors, and for the log.
-
-    >>> spec = ModelSpec("a", ENDPOINT, "A", 1, {"base_url": "https://in.example/v1", "key_env": ""}, ROOT)
-    >>> plain("in.example: see /home/me/x and https://in.example/v1/models", spec)
-    '***: see *** and ***'
-    """
-    options = spec.options
-    hidden = [str(spec.folder), *map(str, spec.files.values()), str(ROOT)]
-    if spec.kind == ENDPOINT:
-        key = os.environ.get(options["key_env"], "").strip() if options["key_env"] else ""
-        hidden += [key, options["base_url"], _host(options["base_url"])]
-    elif options.get("model", "").count("/") != 1:
-        hidden += [options["model"]] if "/" in options.get("model", "") else []
-    text = _ADDRESS.sub("***", text)
-    for secret in sorted(filter(None, hidden), key=len, reverse=True):
-        text = text.replace(secret, "***")
-    return _PATH.sub("***", text)
-
-
-def _host(address: str) -> str:
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
 
 
 def has_key(spec: ModelSpec) -> bool:

@@ -97,6 +97,12 @@ class Handler(BaseHTTPRequestHandler):
                 for _ in range(40):
                     self.wfile.write(b" ")
                     time.sleep(0.05)
+        elif does == "drip headers":
+            with contextlib.suppress(OSError):
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                for _ in range(40):
+                    self.wfile.write(b"X-A: b\r\n")
+                    time.sleep(0.05)
         elif does == "hang up":
             self.close_connection = True
             self.connection.close()

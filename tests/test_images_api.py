@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+import threading
 import time
+import tracemalloc
+import zlib
 from datetime import UTC, datetime
 
 import pytest
@@ -122,11 +125,16 @@ def test_retry_after_as_a_date_and_as_nonsense():
     assert retry_after("-5") is None
 
 
-@pytest.mark.parametrize("trouble", ["slow", "drip"])
+@pytest.mark.parametrize("trouble", ["slow", "drip", "drip headers"])
 def test_a_slow_answer_is_not_waited_for_for_ever(tmp_path, endpoint, trouble):
+    system, requests = opened(tmp_path, api(endpoint, retries="1", timeout="0.2"))
+    system._http(ours=True)  # which takes its time on a busy machine
+    endpoint.script = [trouble] * 3
     started = time.monotonic()
-    answer = asked(tmp_path, endpoint, trouble, trouble, trouble, retries="1", timeout="0.2")
-    assert time.monotonic() - started < 3
+    answer = system.generate(requests[:1])[0]
+    assert time.monotonic() - started < 1.5
+    assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    system.close()
     assert isinstance(answer, Refused)
     assert answer.outcome == "failed"
     assert answer.reason.startswith("no image after 2 requests; the last one: ")
@@ -138,6 +146,19 @@ def test_trouble_that_stays_ends(tmp_path, endpoint):
     answer = asked(tmp_path, endpoint)
     assert answer == Refused("no image after 4 requests; the last one: HTTP 500: sorry")
     assert len(endpoint.asked) == 4
+
+
+def test_a_system_that_gave_up_asks_again_and_counts_what_it_asked(tmp_path, endpoint):
+    system, requests = opened(tmp_path, api(endpoint, batch="2"))
+    endpoint.usual = (403, b"blocked")
+    with pytest.raises(SpecError, match="the server refuses the key"):
+        system.generate(requests[:2])
+    endpoint.asked.clear()
+    endpoint.usual, endpoint.script = "image", [(500, b""), (500, b"")]
+    assert size(system.generate(requests[:1])[0]) == (24, 16) and len(endpoint.asked) == 3
+    endpoint.usual = lambda body: system._stop.set() or (500, b"sorry")  # as another request's refusal does
+    assert system.generate(requests[:1]) == [Refused("no image after 1 request; the last one: HTTP 500: sorry")]
+    system.close()
 
 
 @pytest.mark.parametrize(
@@ -182,6 +203,21 @@ def test_an_answer_that_is_too_large(tmp_path, endpoint, monkeypatch):
     monkeypatch.setattr("backend.systems.images_api.MAX_BYTES", 1000)
     assert "more than 1,000 bytes" in asked(tmp_path, endpoint, "url", retries="0").reason
     assert MAX_BYTES > 1000
+
+
+@pytest.mark.parametrize(("way", "size"), [("gzip", 1000), ("br", 1000), ("gzip, br", 1000), ("GZIP", 200_000_000)])
+def test_a_compressed_answer_is_not_unpacked(tmp_path, endpoint, way, size):
+    squeezed = zlib.compressobj(1, wbits=31)
+    body = b"".join(squeezed.compress(bytes(1_000_000)) for _ in range(size // 1_000_000)) + squeezed.flush()
+    tracemalloc.start()
+    for status in (200, 400):
+        answer = asked(tmp_path, endpoint, (status, body, ("Content-Encoding", way)), retries="0")
+        words = f"HTTP {status}: the answer is compressed ({way.lower()}), though we ask for one that is not"
+        assert answer == Refused(f"no image after 1 request; the last one: {words}")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20_000_000
+    assert endpoint.headers["Accept-Encoding"] == "identity"
 
 
 @pytest.mark.parametrize(

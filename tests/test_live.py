@@ -239,12 +239,15 @@ def test_work_ends_after_its_time(live, monkeypatch):
         drawn(live)
 
 
-def test_a_model_that_does_not_load_is_told_and_the_next_visitor_served(tmp_path, pipelines):
+def test_a_model_that_does_not_load_is_told_and_the_next_visitor_served(tmp_path, pipelines, capsys):
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "model_index.json").write_text("{}")
     live = Live(write_spec(tmp_path, table(tmp_path / "broken", "broken") + table(pipelines / "plain", "plain")))
-    with pytest.raises(LiveError, match=r"system 'broken': model: the pipeline cannot be loaded"):
+    with pytest.raises(LiveError, match="broken cannot be loaded on this machine") as told:
         drawn(live, system="broken")
+    logged = capsys.readouterr().err
+    assert "system 'broken': model: the pipeline cannot be loaded" in logged
+    assert str(tmp_path) not in logged + str(told.value)
     assert isinstance(drawn(live), Drawn)
 
 
@@ -252,6 +255,39 @@ def test_systems_behind_an_api_draw_too(tmp_path, endpoint):
     live = Live(write_spec(tmp_path, api(endpoint, "A")))
     made = drawn(live, system="A")
     assert len([picture for picture in made.pictures if isinstance(picture, bytes)]) == 4
+
+
+def test_a_server_that_draws_is_not_waited_for_as_long_as_it_asks(tmp_path, endpoint, monkeypatch):
+    monkeypatch.setattr(live_module, "LONGEST_WAIT", 0.01)
+    endpoint.usual = (429, b"slow down", ("Retry-After", "300"))
+    live = Live(write_spec(tmp_path, api(endpoint, "A", retries="1")))
+    assert all(isinstance(picture, Refused) for picture in drawn(live, system="A").pictures)
+    assert len(endpoint.asked) == 8
+    monkeypatch.setattr(live_module, "LONGEST_WAIT", 300)
+    news = live.draw(wish(live, system="A"), "me")
+    while len(endpoint.asked) < 9:
+        next(news)
+    live.cancel("me")
+    with pytest.raises(LiveError, match="Cancelled"):
+        list(news)
+
+
+def test_what_a_server_that_draws_says_is_for_the_log(tmp_path, endpoint, capsys):
+    where = endpoint.root.removeprefix("http://")
+    live = Live(write_spec(tmp_path, api(endpoint, "A")))
+    endpoint.usual = (400, f"upstream 10.1.2.3:8000 of {where} refused".encode())
+    reasons = {picture.reason for picture in drawn(live, system="A").pictures}
+    assert reasons == {"HTTP 400: the request failed; the server's log says more"}
+    logged = capsys.readouterr().err
+    assert "system 'A': HTTP 400: upstream 10.1.2.3:8000 of *** refused" in logged and where not in logged
+    endpoint.close()
+    live = Live(write_spec(tmp_path, api(endpoint, "A")))
+    with pytest.raises(LiveError) as told:
+        drawn(live, system="A")
+    words = "A cannot be reached, or answers with errors only: try another model, or later; the server's log says more."
+    assert str(told.value) == words
+    logged = capsys.readouterr().err
+    assert "base_url: *** cannot be reached" in logged and "127.0.0.1" not in logged
 
 
 def test_a_spec_without_a_system_that_draws_is_refused(tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,10 @@ from backend import live_ask as asking_module
 from backend.live_answers import share_intervals, span_of_means, summary
 from backend.live_ask import Asked, Asking, AskNews
 from backend.live_questions import settled
+from backend.live_words import answered
 from backend.probes.actions import Action
 from backend.probes.ask import Answer
-from backend.probes.base import ANSWERED, FAILED, REFUSED, UNPARSED
+from backend.probes.base import ANSWERED, FAILED, REFUSED, UNPARSED, ModelSpec
 from backend.probes.prompts import expand, read_options, read_styles
 from backend.spec import SpecError
 from backend.waiting import MOST_WAITING, Line, LiveError
@@ -310,6 +312,54 @@ def test_no_key_address_or_path_comes_out(remote, endpoint, capsys, way):
         assert told.startswith("An endpoint ") and ("key" in told) == (way == "refused")
     told += capsys.readouterr().err
     assert not [secret for secret in ("sk-very-secret", where, "127.0.0.1", "/home/host") if secret in told]
+
+
+def test_a_server_is_not_waited_for_as_long_as_it_asks(remote, endpoint, monkeypatch):
+    remote.known["api"].spec.options["retries"] = 6
+    monkeypatch.setattr(asking_module, "PATIENCE", {"timeout": 60, "retries": 2, "backoff": 0})
+    monkeypatch.setattr(asking_module, "LONGEST_WAIT", 0.01)
+    endpoint.usual = (429, b"slow down", ("Retry-After", "300"))
+    done = asked(remote, model="api")
+    assert len(endpoint.asked) == 3 * len(done.answers) == 27
+    assert {answer.outcome for answer in done.answers} == {FAILED}
+
+
+def test_cancelling_ends_the_wait_for_a_server(remote, endpoint, monkeypatch):
+    remote.known["api"].spec.options["retries"] = 6
+    monkeypatch.setattr(asking_module, "LONGEST_WAIT", 300)
+    endpoint.usual = (429, b"slow down", ("Retry-After", "300"))
+    news = remote.ask(remote.question(values(remote, model="api")), None, "me")
+    while len(endpoint.asked) < 4:
+        next(news)
+    remote.cancel("me")
+    with pytest.raises(LiveError, match="Cancelled: nothing was kept"):
+        list(news)
+    ended()
+    assert len(endpoint.asked) == 4
+    endpoint.usual = says("female")
+    assert {answer.outcome for answer in asked(remote, model="api").answers} == {ANSWERED}
+
+
+def test_what_a_server_says_in_trouble_is_for_the_log(remote, endpoint, capsys):
+    where = endpoint.root.removeprefix("http://")
+    trouble = f"upstream 10.1.2.3:8000 (llm.corp) refused {where} key sk-very-secret in /srv/llm/x"
+    endpoint.usual = (500, {"error": {"message": trouble}})
+    (reason,) = {answer.reason for answer in asked(remote, model="api").answers}
+    assert reason == "HTTP 500: the request failed; the server's log says more"
+    logged = capsys.readouterr().err
+    assert logged.count("Error: Live: model 'api': no answer after 1 request") == 1
+    assert "10.1.2.3:8000 (llm.corp) refused *** key *** in ***" in logged
+
+
+def test_an_answer_is_shown_as_it_is_but_for_what_is_the_hosts():
+    spec = ModelSpec("a", "openai-chat", "A", 1, {"base_url": "http://model:8000/v1", "key_env": ""}, Path("."))
+    harmless = "A model. ~50 % say /she or he/she, see https://example.org/a ./b and 1/2"
+    assert answered(harmless, spec) == harmless
+    assert (
+        answered("http://model:8000/v1, model:8000, http://MODEL/x, /etc/passwd", spec) == "***, ***, http://***/x, ***"
+    )
+    dotted = replace(spec, options={"base_url": "https://In.Example/v1", "key_env": ""})
+    assert answered("in.example and begin.example", dotted) == "*** and begin.example"
 
 
 # ---- summing up ----

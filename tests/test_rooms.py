@@ -56,18 +56,20 @@ ROOMS = {
         ),
         *("PIL", "torch", "transformers", "safetensors", "gguf", "bert_score", "huggingface_hub"),
     },
+    "backend.live_words": {"backend.spec"},
     "backend.live": {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
         *("backend.describe", "backend.installed", "backend.starter", "backend.waiting", "PIL"),
+        "backend.live_words",
     },
     "backend.live_questions": {
         *("backend.records", "backend.spec", "backend.probes", "backend.probe_plan", "backend.waiting"),
-        "huggingface_hub",
+        *("backend.live_words", "huggingface_hub"),
     },
     "backend.live_answers": {"backend.metrics", "backend.probes"},
     "backend.live_ask": {
         *("backend.records", "backend.spec", "backend.pictures", "backend.probes", "backend.probe_plan"),
-        *("backend.probe_answers", "backend.live_questions", "backend.waiting", "PIL"),
+        *("backend.probe_answers", "backend.live_questions", "backend.live_words", "backend.waiting", "PIL"),
     },
     "backend.live_hire": {"backend"},
     "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},

@@ -88,6 +88,7 @@ def test_an_inference_endpoint(tmp_path, endpoint, online):
     expected = {"width": 64, "height": 64, "num_inference_steps": 50, "guidance_scale": 7.5, "seed": requests[0].seed}
     assert body["parameters"] == expected
     assert endpoint.headers["Authorization"] == "Bearer hf_secret"
+    assert endpoint.headers["Accept-Encoding"] == "identity"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import base64
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from backend.probes.base import (
@@ -109,6 +109,10 @@ class ChatAPI(Model):
 
     def check(self) -> str:
         return self._client.check()
+
+    def hurry(self, longest_wait: float, gone: Callable[[], bool]) -> None:
+        """As backend.systems.web.WebSystem.hurry."""
+        self._client.hurry(longest_wait, gone)
 
     def answers(self, prompts: Sequence[Prompt]) -> list[Answer]:
         found: list[Answer] = []

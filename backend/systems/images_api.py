@@ -14,7 +14,7 @@ from backend.pictures import MAX_BYTES
 from backend.records import clean_text
 from backend.spec import Key
 from backend.systems.base import Answer, Refused, Request, checked
-from backend.systems.web import LARGEST_ANSWER, WEB_KEYS, TryAgainError, WebSystem, read_all
+from backend.systems.web import LARGEST_ANSWER, WEB_KEYS, Deadline, TryAgainError, WebSystem, read_all
 
 LARGEST_OPTION = 2**53
 """Beyond it JSON's numbers are not the same for everybody."""
@@ -82,8 +82,9 @@ class ImagesAPI(WebSystem):
         with self._lock:
             if ours not in self._clients:
                 key = self.key() if ours else ""
-                headers = {"Authorization": f"Bearer {key}"} if key else {}
-                self._clients[ours] = httpx.Client(headers=headers, timeout=self.options["timeout"])
+                headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
+                alone = httpx.Limits(max_keepalive_connections=0)  # a connection each: Deadline ends its own
+                self._clients[ours] = httpx.Client(headers=headers, timeout=self.options["timeout"], limits=alone)
             return self._clients[ours]
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -131,15 +132,28 @@ class ImagesAPI(WebSystem):
         return checked(data)
 
     def _send(self, method: str, url: str, most: int, ours: bool, **options: Any) -> tuple[int, Any, bytes]:
-        """Status, headers and at most `most` bytes of an answer. Only `ours` sends the key. Raises TryAgainError."""
+        """Status, headers and at most `most` bytes of an answer. Only `ours` sends the key. Raises TryAgainError.
+
+        A compressed answer is not read: a few bytes of it can stand for more than the memory holds.
+        """
         import httpx
 
-        deadline = time.monotonic() + self.options["timeout"]
-        try:
-            with self._http(ours).stream(method, url, **options) as answer:
-                return answer.status_code, answer.headers, read_all(answer.iter_bytes(), most, deadline)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise TryAgainError(self.plain(f"{type(error).__name__}: {error}")) from None
+        client, seconds = self._http(ours), self.options["timeout"]
+        until = time.monotonic() + seconds
+        with Deadline(seconds) as limit:
+            try:
+                with client.stream(method, url, extensions={"trace": limit.trace}, **options) as answer:
+                    packed = answer.headers.get("content-encoding", "").strip().lower()
+                    if packed not in ("", "identity"):
+                        words = f"the answer is compressed ({packed}), though we ask for one that is not"
+                        raise TryAgainError(self.plain(f"HTTP {answer.status_code}: {words}"))
+                    found = answer.status_code, answer.headers, read_all(answer.iter_raw(), most, until)
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                words = "the answer took too long" if limit.over else f"{type(error).__name__}: {error}"
+                raise TryAgainError(self.plain(words)) from None
+        if limit.over:  # what was read may be cut short
+            raise TryAgainError("the answer took too long")
+        return found
 
     def close(self) -> None:
         for client in self._clients.values():

@@ -51,7 +51,8 @@ class Inference(WebSystem):
         if self._client is None:
             options = self.options
             settings = {"provider": options["provider"], "timeout": options["timeout"]}
-            self._client = InferenceClient(options["model"], api_key=self.key() or None, **settings)
+            headers = {"Accept-Encoding": "identity"}
+            self._client = InferenceClient(options["model"], api_key=self.key() or None, headers=headers, **settings)
         return self._client
 
     def ask(self, request: Request) -> Answer:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import os
 import re
+import socket
 import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import Any
 
+from backend.records import count
 from backend.spec import Key
 from backend.systems.base import Answer, Refused, Request, System, one_line
 
 LONGEST_WAIT = 300.0
 """Seconds; a server that asks for more (Retry-After) is asked again after this long."""
+LOOK = 0.25
+"""Seconds between two looks at whether somebody still wants the answer."""
 LARGEST_ANSWER = 150_000_000
 """Bytes of an API's answer that are read: base64 of the largest image, and some."""
 FILTERED = re.compile(
@@ -50,6 +56,13 @@ class WebSystem(System):
     def __init__(self, spec) -> None:
         super().__init__(spec)
         self._stop = threading.Event()
+        self._longest_wait = LONGEST_WAIT
+        self._gone: Callable[[], bool] = bool
+
+    def hurry(self, longest_wait: float, gone: Callable[[], bool]) -> None:
+        """For work that others stand in line behind: at most `longest_wait` seconds between two requests, and no
+        further one once `gone()` (asked from several threads)."""
+        self._longest_wait, self._gone = longest_wait, gone
 
     @abstractmethod
     def ask(self, request: Request) -> Answer:
@@ -79,6 +92,7 @@ class WebSystem(System):
         return one_line(str(text).replace(self.key() or "\0", "***"))
 
     def generate(self, requests: Sequence[Request]) -> list[Answer]:
+        self._stop.clear()  # a system that gave up before may be asked again
         if len(requests) == 1:
             return [self._patiently(requests[0])]
         with ThreadPoolExecutor(len(requests)) as pool:
@@ -91,15 +105,26 @@ class WebSystem(System):
     def _patiently(self, request: Request) -> Answer:
         """Ask until there is an answer, at most retries + 1 times, waiting twice as long each time."""
         retries, wait = self.options["retries"], float(self.options["backoff"])
-        for attempt in range(retries + 1):
+        for attempt in range(1, retries + 2):
             try:
                 return self.ask(request)
             except TryAgainError as error:
                 reason, after = str(error), error.after
-            if attempt < retries and self._stop.wait(min(LONGEST_WAIT, wait if after is None else max(after, 0))):
+            if attempt > retries or self._ended(min(self._longest_wait, wait if after is None else max(after, 0))):
                 break
             wait *= 2
-        return Refused(f"no image after {retries + 1} requests; the last one: {reason}")
+        return Refused(f"no image after {count(attempt, 'request')}; the last one: {reason}")
+
+    def _ended(self, wait: float) -> bool:
+        """Wait so many seconds; whether nobody wants the answer any longer, and then at once."""
+        until = time.monotonic() + wait
+        while not self._gone():
+            left = max(0.0, until - time.monotonic())
+            if self._stop.wait(min(LOOK, left)):
+                return True
+            if left <= LOOK:
+                return self._gone()
+        return True
 
     def judge(self, status: int, text: str, after: str | None) -> Refused:
         """What an HTTP status other than success means. Raises TryAgainError or SpecError where it is no refusal."""
@@ -142,3 +167,38 @@ def read_all(chunks, most: int, deadline: float) -> bytes:
         if time.monotonic() > deadline:
             raise TryAgainError("the answer took too long")
     return bytes(data)
+
+
+class Deadline:
+    """A limit of time for one whole request of httpx, headers and all: its own timeouts begin anew with every byte.
+
+    Give `trace` as the request's extension "trace", on a connection that was not used before. After `seconds` the
+    connection is shut down, whoever waits for it gets an error or an early end, and `over` is true.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.over = False
+        self._socket: socket.socket | None = None
+        self._timer = threading.Timer(seconds, self._end)
+
+    def trace(self, event: str, info: dict[str, Any]) -> None:
+        """What httpcore tells of a request: the connection is noted when it is made, and again when it is encrypted."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+            if self.over:
+                self._end()
+
+    def _end(self) -> None:
+        self.over = True
+        held = self._socket
+        if held is not None:
+            with contextlib.suppress(OSError):  # it was closed meanwhile
+                socket.socket.shutdown(held, socket.SHUT_RDWR)  # of an encrypted one, too, without its last words
+
+    def __enter__(self) -> Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._timer.join()
