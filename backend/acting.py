@@ -29,8 +29,8 @@ TRIES, WARMTH = 4, 0.7
 """Texts that are asked for at most, for one profession, and the temperature at which they are."""
 KEPT = ("profession", "action")
 REVIEW = ("profession", "kept", "action", "score", "guess", "guesses", "why_not", "line", "model", "guesser", "measure")
-_FORMULA = re.compile(r"[=+@\t\r]|-(?!\d\.\d{4}$)")
-"""What a spreadsheet would run; a score below zero is none."""
+_FORMULA = re.compile(r"\s*[=+@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]|\s+-|-(?!\d\.\d{4}$)")
+"""What a spreadsheet would run, full-width signs and signs after spaces too; a score below zero is none."""
 
 
 @dataclass(frozen=True)

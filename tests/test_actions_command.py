@@ -275,6 +275,12 @@ def test_all_published_titles_go_through(here, monkeypatch, tmp_path):
     assert len(table("bls-professions-actions-review.csv")) >= 2032
 
 
+def test_full_width_signs_and_signs_after_spaces_are_formulas(tmp_path):
+    cells = (" =1", "\uff1d1+1", "\u00a0\uff0b1", "\uff0d1", "\uff20SUM(1)", " -1", "-0.50001", "=1")
+    acting._write_csv(tmp_path / "o.csv", ("a", "b"), [(cell, "-0.5000") for cell in cells])
+    assert [tuple(row.values()) for row in table(tmp_path / "o.csv")] == [(f"'{cell}", "-0.5000") for cell in cells]
+
+
 def acting_said(text):
     from backend.probes.writing import Written
 
