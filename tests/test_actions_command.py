@@ -197,10 +197,32 @@ def test_two_runs_do_not_write_one_journal(here, tmp_path, capsys):
         assert run() == 1 and "another run is writing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("held", [b"", b"[]\n", b'{"model": ', b"\xff\n\xfe"])
+@pytest.mark.parametrize("held", [b"", b'{"model": '])
 def test_a_journal_without_a_beginning_begins_anew(here, tmp_path, held):
     (tmp_path / "jobs-actions-unfinished.jsonl").write_bytes(held)
     assert run() == 0 and len(table("jobs-actions.csv")) == 6
+
+
+@pytest.mark.parametrize(
+    "held", [b"[]\n", b"\xff\n\xfe", b"my notes\n", b'notes\n{"model": 1}\n', b'{"model": 1}\n', b"\n"]
+)
+def test_a_file_of_somebody_else_is_left_alone(here, tmp_path, held, capsys):
+    own = tmp_path / "jobs-actions-unfinished.jsonl"
+    own.write_bytes(held)
+    assert run() == 1 and own.read_bytes() == held and here.asked == []
+    told = capsys.readouterr().err
+    assert own.name in told and "give another --out" in told and not list(tmp_path.glob("*.lock"))
+
+
+@pytest.mark.parametrize("end", ["jsonl", "lock"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_not_followed(here, tmp_path, end, there, capsys):
+    if there:
+        (tmp_path / "mine.txt").write_text("")
+    link = tmp_path / f"jobs-actions-unfinished.{end}"
+    link.symlink_to(tmp_path / "mine.txt")
+    assert run() == 1 and "is a link or no file, and is left alone: give another --out" in capsys.readouterr().err
+    assert link.is_symlink() and link.exists() == there and here.asked == []
 
 
 def test_what_a_stranger_wrote_into_a_journal_is_asked_again(here, stops, tmp_path):
