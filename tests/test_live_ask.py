@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from endpoint import FILTERED
+from PIL import Image
 from samples import encode, noise
 from scripted import Scripted
 
@@ -187,6 +188,19 @@ def test_a_picture_goes_with_every_prompt_and_is_not_kept(asking):
         asked(asking, None, model="sees", direction="image-to-text")
     with pytest.raises(LiveError, match=r"Picture: damaged picture .*export it again"):
         asked(asking, encode(noise(1, (200, 200)), "JPEG")[:3000], model="sees", direction="image-to-text")
+
+
+def test_a_large_picture_is_scaled_and_decoded_only_when_its_turn_has_come(asking, monkeypatch):
+    decoded, found = [], asking_module.read_pixels
+    monkeypatch.setattr(asking_module, "read_pixels", lambda *more: decoded.append(1) or found(*more))
+    question = asking.question(values(asking, model="sees", direction="image-to-text"))
+    other = asking._line.join("somebody else")
+    assert asking._line.before(other) == 0
+    news = asking.ask(question, encode(Image.new("L", (3000, 1500))), "me")
+    assert next(news).waiting == 1 and not decoded
+    asking._line.leave(other)
+    assert isinstance(list(news)[-1], Asked) and decoded == [1]
+    assert {prompt.picture.size for prompt in Scripted.last.asked} == {(1024, 512)}
 
 
 def test_the_model_before_makes_room(asking):
