@@ -100,7 +100,10 @@ def _row(label: str, names: Sequence[str], found: _Sums, n: str = "") -> str:
             low, high = found.shares[1:, at]
             same = "all inputs agree" if low == high else f"{percent(low, '')} to {percent(high)}"
             spread = f"<br><small>{same}</small>"
-        cells += f"<td>{percent(found.shares[0, at])} <small>({int(number):,})</small>{spread}</td>"
+        cells += (
+            f'<td><span class="lk-ask-head">{_head(at, names)}</span>'  # where there is no room for columns
+            f"<span>{percent(found.shares[0, at])} <small>({int(number):,})</small>{spread}</span></td>"
+        )
     parts = "".join(
         f'<i style="width:{100 * number / max(1, total):.2f}%;background:{colour_of(at, len(names))}"></i>'
         for at, number in enumerate(found.counts)
