@@ -29,8 +29,8 @@ TRIES, WARMTH = 4, 0.7
 """Texts that are asked for at most, for one profession, and the temperature at which they are."""
 KEPT = ("profession", "action")
 REVIEW = ("profession", "kept", "action", "score", "guess", "guesses", "why_not", "line", "model", "guesser", "measure")
-_FORMULA = re.compile(r"[=+@\t\r]|-(?!\d\.\d{4}$)")
-"""What a spreadsheet would run; a score below zero is none."""
+_FORMULA = re.compile(r"\s*[=+@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]|\s+-|-(?!\d\.\d{4}$)")
+"""What a spreadsheet would run, full-width signs and signs after spaces too; a score below zero is none."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,7 @@ class _Journal:
     def __enter__(self) -> _Journal:
         import filelock
 
+        _refuse_link(self.path.with_suffix(".lock"))
         self._lock = filelock.FileLock(self.path.with_suffix(".lock"), timeout=0)
         try:
             self._lock.acquire()
@@ -208,7 +209,10 @@ class _Journal:
             raise SpecError(f"{self.path} cannot be written ({error.strerror}): give another --out") from error
         try:
             self._read()
-            self._file = self.path.open("ab")
+            self._file = open(self.path, "ab", opener=_no_link)
+        except OSError as error:
+            self._unlock()
+            raise SpecError(f"{self.path} cannot be written ({error.strerror}): give another --out") from error
         except BaseException:
             self._unlock()
             raise
@@ -225,20 +229,23 @@ class _Journal:
         self.path.with_suffix(".lock").unlink(missing_ok=True)
 
     def _read(self) -> None:
+        _refuse_link(self.path)
         if not self.path.exists():
             return
-        lines = list(_json_lines(self.path))
-        there = lines[0] if lines and isinstance(lines[0], dict) else None
-        if there is None:
+        held = self.path.read_bytes()
+        if json.dumps(self.header, ensure_ascii=False).encode().startswith(held):
             self.path.unlink()  # killed before its first line was whole
             return
+        there, *rows = _json_lines(held)
+        if not isinstance(there, dict):
+            raise SpecError(f"{self.path} is no journal of such a run: give another --out, or move it away")
         other = [name for name, value in self.header.items() if there.get(name) != value]
         if other:
             raise SpecError(
                 f"{self.path} was begun with other values of {', '.join(other)}: go on as it was begun, give another "
                 "--out, or remove it"
             )
-        for row in lines[1:]:
+        for row in rows:
             if isinstance(row, list) and len(row) == 2 and isinstance(row[0], str):
                 with suppress(TypeError, ValueError, KeyError):
                     found = [_proposal(one) for one in row[1]]
@@ -259,8 +266,23 @@ class _Journal:
         self.found[name] = found
 
 
-def _json_lines(path: Path) -> Iterator[Any]:
-    for line in path.read_bytes().split(b"\n"):
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise SpecError(f"{path} is a link or no file, and is left alone: give another --out, or move it")
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def _json_lines(held: bytes) -> Iterator[Any]:
+    """What each line holds: None for the first where it is no JSON; other such lines are passed over."""
+    first, _, rest = held.partition(b"\n")
+    try:
+        yield json.loads(first)
+    except (ValueError, RecursionError):
+        yield None
+    for line in rest.split(b"\n"):
         with suppress(ValueError, RecursionError):
             yield json.loads(line)
 

@@ -28,6 +28,8 @@ STEPS = tuple(SPACES)
 TYPES = ("skill", "knowledge", "ability")
 GENDERS = ("female", "male")
 """Of names, as those who collected them say."""
+MOST_NAMES = 2_000
+"""So many names of a gender are read, and kept, at most."""
 RULES = ("balanced", "female")
 """Whose attributes are told first: by turns, or (the paper's rule) those of the woman's name."""
 LONGEST_PERSON = 40

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from backend.metrics.bootstrap import DRAWS, quantiles
+from backend.metrics.bootstrap import DRAWS, drawn_sums, quantiles
 from backend.probes.base import ANSWERED, Answer
 from backend.probes.prompts import Probe
 
@@ -81,8 +81,7 @@ def share_intervals(table: ArrayLike, draws: int = DRAWS, seed: int = 0) -> NDAr
     share = rows.sum(axis=0) / total
     if len(rows) < 2:
         return np.array([share, *np.full((2, rows.shape[1]), np.nan)])
-    weights = np.random.default_rng([seed, len(rows)]).multinomial(len(rows), np.full(len(rows), 1 / len(rows)), draws)
-    drawn = weights @ rows
+    drawn = drawn_sums(rows, draws, seed)
     held = drawn.sum(axis=1, keepdims=True)
     shares = np.divide(drawn, held, out=np.zeros_like(drawn), where=held > 0)[held[:, 0] > 0]
     return np.array([share, *quantiles(shares.T)])

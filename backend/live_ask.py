@@ -14,7 +14,7 @@ from typing import Any
 
 from backend.live_questions import ENDPOINT, IMAGE, Known, Question, checked, probes_of, read_known
 from backend.live_words import answered, canned, plain, public
-from backend.pictures import PictureError, read_pixels
+from backend.pictures import PictureError, read_facts, read_pixels
 from backend.probe_answers import settings_of
 from backend.probe_plan import wording
 from backend.probes.ask import Answer, Model, ProbeError, ask, make_model
@@ -35,6 +35,8 @@ LONGEST_WAIT = 4
 MOST_PIXELS = 40_000_000
 SIDE, MOST_SENT = 512, 130_000
 """Pixels a side, and bytes, that a visitor's picture is scaled to: it travels with the question and lies nowhere."""
+LARGEST_SEEN = 1024
+"""Pixels a side that any picture is scaled down to before a model is asked about it."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,19 @@ class Asking:
         self._line.stop(visitor)
 
     def ask(self, question: Question, picture: bytes | None, visitor: str) -> Iterator[AskNews | Asked]:
-        """Wait, load and ask: AskNews, and last one Asked. `picture` is a file's bytes where one is asked about. Raises
-        LiveError, before anything waits where the question or the picture cannot be."""
+        """Wait, load and ask: AskNews, and last one Asked. `picture` is a file's bytes where one is asked about: it is
+        decoded when the visitor's turn has come, so that one at a time is held. Raises LiveError, before anything waits
+        where the question cannot be or lacks its picture."""
         probes = self.probes(question)
-        seen = _pixels(picture) if question.direction == IMAGE else None
-        probes = [replace(probe, prompt=replace(probe.prompt, picture=seen)) for probe in probes]
+        if question.direction == IMAGE and picture is None:
+            raise LiveError("Picture: choose one of the audit, or upload your own.")
 
-        yield from self.served(
-            question.model, lambda model, ticket: self._asked(question, probes, model, ticket), visitor
-        )
+        def work(model: Model, ticket: Ticket) -> Asked:
+            seen = _pixels(picture) if question.direction == IMAGE and picture is not None else None
+            with_it = [replace(probe, prompt=replace(probe.prompt, picture=seen)) for probe in probes]
+            return self._asked(question, with_it, model, ticket)
+
+        yield from self.served(question.model, work, visitor)
 
     def served(self, name: str, work: Callable[[Model, Ticket], Any], visitor: str) -> Iterator[Any]:
         """Wait, load a model, and do some work with it: AskNews, what the work puts into `ticket.news`, and last what
@@ -180,28 +186,38 @@ def scaled(data: bytes) -> tuple[bytes, str]:
 
 
 def sent(text: Any) -> bytes | None:
-    """The bytes of a picture that a browser sent as the data URL which `scaled` made; None for "". Raises LiveError."""
+    """The bytes of a picture that a browser sent as the data URL which `scaled` made; None for "". Raises LiveError,
+    also for a picture of more than SIDE pixels a side; what has more than SIDE * SIDE in all is never decoded."""
     if not isinstance(text, str) or not text:
         return None
     head, _, body = text.partition(",")
     if len(body) > 2 * MOST_SENT or head not in ("data:image/png;base64", "data:image/webp;base64"):
         raise LiveError("Picture: the page did not send it as it should: reload the page and choose it again.")
     try:
-        return base64.b64decode(body, validate=True)
+        data = base64.b64decode(body, validate=True)
+        facts = read_facts(data, SIDE * SIDE)  # a PNG's head ends behind its pixels, so the limit comes first
     except binascii.Error:
         raise LiveError("Picture: it did not come whole: choose it again.") from None
+    except PictureError as error:
+        raise _unusable(error) from error
+    if max(facts.width, facts.height) > SIDE:
+        raise LiveError(f"Picture: it has more than {SIDE} pixels a side: reload the page and choose it again.")
+    return data
 
 
-def _pixels(picture: bytes | None) -> Any:
+def _pixels(picture: bytes) -> Any:
     from PIL import Image
 
-    if picture is None:
-        raise LiveError("Picture: choose one of the audit, or upload your own.")
     try:
-        return Image.fromarray(read_pixels(picture, MOST_PIXELS))
+        seen = Image.fromarray(read_pixels(picture, MOST_PIXELS))
     except PictureError as error:
-        words = str(error).replace("scale it down or raise --max-megapixels", "scale it down")
-        raise LiveError(f"Picture: {words}.") from error
+        raise _unusable(error) from error
+    seen.thumbnail((LARGEST_SEEN, LARGEST_SEEN))
+    return seen
+
+
+def _unusable(error: PictureError) -> LiveError:
+    return LiveError(f"Picture: {str(error).replace('scale it down or raise --max-megapixels', 'scale it down')}.")
 
 
 def shown(answer: Answer, known: Known) -> Answer:

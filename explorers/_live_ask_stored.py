@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,17 +45,13 @@ def _one(audit: Audit, key: state.Asked, asked: Asked, said: Summary) -> str:
     new = [next((one.chosen for one in said.spreads if one.name == name), 0) for name in names[:-1]]
     new.append(said.prompts - sum(new))
     profession = next((p for p in answers.profession if p.casefold() == asked.question.profession.casefold()), None)
-    rows = _row("This answer", names, np.array([new]), "")
-    table = answers.table()
+    rows = _row("This answer", names, _sums(np.array([new])))
     if profession is not None:
-        mine = table[answers.profession == profession]
-        rows += _row(f"{profession}, stored", names, mine, f"{count(len(mine), 'input')}, ")
-    rows += _row("All professions, stored", names, table, f"{count(len(table), 'input')}, ")
-    heads = "".join(
-        f'<th scope=col><i class="lk-key{" lk-unread" if name == UNPARSED else ""}" '
-        f'style="background:{colour_of(at, len(names))}"></i>{escape(_name(name))}</th>'
-        for at, name in enumerate(names)
-    )
+        mine = _held(audit, key, profession)
+        rows += _row(f"{profession}, stored", names, mine, f"{count(mine.inputs, 'input')}, ")
+    every = _held(audit, key, None)
+    rows += _row("All professions, stored", names, every, f"{count(every.inputs, 'input')}, ")
+    heads = "".join(f"<th scope=col>{_head(at, names)}</th>" for at in range(len(names)))
     return (
         f'<p class="lk-reading">{_differs(audit, key, asked, profession is not None)} Shares of prompts that chose '
         f"each option; intervals (95 %) draw the inputs anew, and are given from {FEWEST} inputs on.</p>"
@@ -63,24 +61,52 @@ def _one(audit: Audit, key: state.Asked, asked: Asked, said: Summary) -> str:
     )
 
 
+def _head(at: int, names: Sequence[str]) -> str:
+    kind = "lk-key lk-unread" if names[at] == UNPARSED else "lk-key"
+    return f'<i class="{kind}" style="background:{colour_of(at, len(names))}"></i>{escape(_name(names[at]))}'
+
+
 def _name(name: str) -> str:
     return "unreadable, refused or missing" if name == UNPARSED else f"“{NEUTRAL}”" if name == NEUTRAL else name
 
 
-def _row(label: str, names: Sequence[str], table: np.ndarray, n: str) -> str:
-    total = int(table.sum())
-    shares = share_intervals(table)
+@dataclass(frozen=True)
+class _Sums:
+    """A table of answers summed: how many inputs, the answers by column, and their shares (share, low, high)."""
+
+    inputs: int
+    counts: np.ndarray
+    shares: np.ndarray
+
+
+def _sums(table: np.ndarray) -> _Sums:
+    return _Sums(len(table), table.sum(axis=0), share_intervals(table))
+
+
+@lru_cache(maxsize=256)
+def _held(audit: Audit, key: state.Asked, profession: str | None) -> _Sums:
+    """The stored answers about one profession, or about all: drawn once, whoever asks again."""
+    answers = stored.answers_of(audit, key)
+    table = answers.table()
+    return _sums(table if profession is None else table[answers.profession == profession])
+
+
+def _row(label: str, names: Sequence[str], found: _Sums, n: str = "") -> str:
+    total = int(found.counts.sum())
     cells = ""
-    for at, number in enumerate(table.sum(axis=0)):
+    for at, number in enumerate(found.counts):
         spread = ""
-        if len(table) >= FEWEST:
-            low, high = shares[1:, at]
+        if found.inputs >= FEWEST:
+            low, high = found.shares[1:, at]
             same = "all inputs agree" if low == high else f"{percent(low, '')} to {percent(high)}"
             spread = f"<br><small>{same}</small>"
-        cells += f"<td>{percent(shares[0, at])} <small>({int(number):,})</small>{spread}</td>"
+        cells += (
+            f'<td><span class="lk-ask-head">{_head(at, names)}</span>'  # where there is no room for columns
+            f"<span>{percent(found.shares[0, at])} <small>({int(number):,})</small>{spread}</span></td>"
+        )
     parts = "".join(
         f'<i style="width:{100 * number / max(1, total):.2f}%;background:{colour_of(at, len(names))}"></i>'
-        for at, number in enumerate(table.sum(axis=0))
+        for at, number in enumerate(found.counts)
         if number
     )
     return (

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.metrics import bootstrap
 from backend.metrics.bootstrap import DRAWS, quantiles
 from backend.metrics.neutrality import (
     FEWEST,
@@ -31,8 +32,6 @@ MEASURES = {
 SHARES = ("neutral_accuracy", "unparsed")
 CHOSEN = ("ag", "delta_ag")
 """Measures that rest on the answers which chose a class."""
-MOST_ALIKE = 8000
-"""Tables of up to so many inputs are drawn as `measures` draws them; longer ones by their distinct rows."""
 IN_CACHE = 160_000
 """Numbers that cells worked on together hold: more is slower, as they leave the processor's cache."""
 
@@ -76,7 +75,7 @@ def of_sums(sums: NDArray, measure: str) -> Floats:
 def _weights(n: int) -> NDArray[np.uint8]:
     """How often each of n inputs is drawn in each resample: those of `measures`, seed 0. Not to be written to.
 
-    No input is drawn 256 times: even of 8,000 draws that has a probability below 1e-300.
+    No input is drawn 256 times: even of 2,000 draws that has a probability below 1e-300.
     """
     drawn = np.random.default_rng([0, n]).multinomial(n, np.full(n, 1 / n), size=DRAWS).astype(np.uint8)
     drawn.setflags(write=False)
@@ -86,21 +85,14 @@ def _weights(n: int) -> NDArray[np.uint8]:
 def resampled(tables: NDArray) -> Floats:
     """Summed resamples of tables of equal shape (cells, inputs, columns): shape (cells, draws, columns).
 
-    Tables with the same number of inputs share their draws; each cell's own interval is exact for that. Of more than
-    MOST_ALIKE inputs, those with equal rows are drawn together (a multinomial over the distinct rows), which is the
-    same distribution by other random numbers.
+    Tables with the same number of inputs share their draws; each cell's own interval is exact for that. Those of more
+    than SHARED_UP_TO inputs are drawn one by one, as `measures` draws them.
     """
     cells, n, columns = tables.shape
-    if n > MOST_ALIKE:
-        return np.stack([_by_rows(table) for table in tables])
+    if n > bootstrap.SHARED_UP_TO:
+        return np.stack([bootstrap.drawn_sums(table) for table in tables])
     wide = tables.transpose(1, 0, 2).reshape(n, cells * columns).astype(np.float32)
     return (_weights(n).astype(np.float32) @ wide).reshape(DRAWS, cells, columns).transpose(1, 0, 2).astype(float)
-
-
-def _by_rows(table: NDArray) -> Floats:
-    rows, times = np.unique(table, axis=0, return_counts=True)
-    rng = np.random.default_rng([0, len(table)])
-    return (rng.multinomial(len(table), times / len(table), size=DRAWS) @ rows).astype(float)
 
 
 def ends(value: Floats, drawn: Floats, shifted: bool) -> tuple[Floats, Floats]:

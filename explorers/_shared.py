@@ -136,7 +136,8 @@ def labour_force() -> pd.DataFrame:
     return pd.read_csv(ASSETS / "professions.csv").set_index("profession")
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r\n]")
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+"""What a spreadsheet would run: signs, also full-width ones and those after spaces, and what ends a cell."""
 
 
 def csv_chunks(frame: pd.DataFrame, rows: int = 5000) -> Iterator[str]:

@@ -197,10 +197,32 @@ def test_two_runs_do_not_write_one_journal(here, tmp_path, capsys):
         assert run() == 1 and "another run is writing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("held", [b"", b"[]\n", b'{"model": ', b"\xff\n\xfe"])
+@pytest.mark.parametrize("held", [b"", b'{"model": '])
 def test_a_journal_without_a_beginning_begins_anew(here, tmp_path, held):
     (tmp_path / "jobs-actions-unfinished.jsonl").write_bytes(held)
     assert run() == 0 and len(table("jobs-actions.csv")) == 6
+
+
+@pytest.mark.parametrize(
+    "held", [b"[]\n", b"\xff\n\xfe", b"my notes\n", b'notes\n{"model": 1}\n', b'{"model": 1}\n', b"\n"]
+)
+def test_a_file_of_somebody_else_is_left_alone(here, tmp_path, held, capsys):
+    own = tmp_path / "jobs-actions-unfinished.jsonl"
+    own.write_bytes(held)
+    assert run() == 1 and own.read_bytes() == held and here.asked == []
+    told = capsys.readouterr().err
+    assert own.name in told and "give another --out" in told and not list(tmp_path.glob("*.lock"))
+
+
+@pytest.mark.parametrize("end", ["jsonl", "lock"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_not_followed(here, tmp_path, end, there, capsys):
+    if there:
+        (tmp_path / "mine.txt").write_text("")
+    link = tmp_path / f"jobs-actions-unfinished.{end}"
+    link.symlink_to(tmp_path / "mine.txt")
+    assert run() == 1 and "is a link or no file, and is left alone: give another --out" in capsys.readouterr().err
+    assert link.is_symlink() and link.exists() == there and here.asked == []
 
 
 def test_what_a_stranger_wrote_into_a_journal_is_asked_again(here, stops, tmp_path):
@@ -273,6 +295,12 @@ def test_all_published_titles_go_through(here, monkeypatch, tmp_path):
     kept = table("bls-professions-actions.csv")
     assert len({row["profession"] for row in kept}) == len(kept) > 1000
     assert len(table("bls-professions-actions-review.csv")) >= 2032
+
+
+def test_full_width_signs_and_signs_after_spaces_are_formulas(tmp_path):
+    cells = (" =1", "\uff1d1+1", "\u00a0\uff0b1", "\uff0d1", "\uff20SUM(1)", " -1", "-0.50001", "=1")
+    acting._write_csv(tmp_path / "o.csv", ("a", "b"), [(cell, "-0.5000") for cell in cells])
+    assert [tuple(row.values()) for row in table(tmp_path / "o.csv")] == [(f"'{cell}", "-0.5000") for cell in cells]
 
 
 def acting_said(text):

@@ -196,3 +196,8 @@ def test_csv_comes_in_pieces_without_formulas():
     frame = pd.DataFrame({"=x": ["=1", "\n=2", "a"], "n": [-1, 2, 3]})
     text = "".join(csv_chunks(frame, rows=2))
     assert text == "\ufeff'=x,n\n'=1,-1\n\"'\n=2\",2\na,3\n"
+
+
+@pytest.mark.parametrize("cell", [" =1", "\u00a0+1", "\uff1d1+1", "\uff0b1", "\uff0d1", " \uff20SUM(1)", "  -1"])
+def test_full_width_signs_and_signs_after_spaces_are_formulas(cell):
+    assert "".join(csv_chunks(pd.DataFrame({cell: [cell]}))) == f"\ufeff'{cell}\n'{cell}\n"

@@ -14,9 +14,10 @@ from scripted import Scripted, scripted
 
 from backend import commands_hire, hiring
 from backend.hire_plan import Wanted, plan
-from backend.hiring_texts import SPACES, STEPS
+from backend.hiring_texts import MOST_NAMES, SPACES, STEPS
 from backend.metrics.hiring import dialogues, estimates
 from backend.probes import base
+from backend.probes import hiring as probed
 from backend.probes.ask import Answer
 from backend.probes.hiring import OCCUPATIONS
 from backend.spec import SpecError
@@ -295,6 +296,26 @@ def test_names_that_cannot_be_asked_about(tmp_path, more, words):
     path.write_text(NAMES + more + "\n", encoding="utf-8")
     with pytest.raises(SpecError, match=words):
         plan(replace(SMALL, names=path))
+
+
+def test_more_names_than_the_store_takes_are_refused(tmp_path):
+    path, letters = tmp_path / "names.csv", "abcdefghijklm"
+    many = [f"Z{a}{b}{c}{d}" for a in letters for b in letters for c in letters for d in letters][: MOST_NAMES + 1]
+    path.write_text("name,gender\n" + "".join(f"{name},female\n" for name in many[:-1]) + "Bob,male\n", "utf-8")
+    assert len(probed.read_names(path, {})) == MOST_NAMES + 1
+    path.write_text("name,gender\n" + "".join(f"{name},female\n" for name in many), "utf-8")
+    with pytest.raises(SpecError, match=r"line 2002: more than 2,000 names are female; give those that are wanted"):
+        probed.read_names(path, {})
+
+
+def test_pairs_that_are_not_wanted_are_not_made():
+    many = [f"N{number}" for number in range(400)]
+    assert next(probed._rounds(many)) == ("N0", "N399")  # one by one
+    some = probed.pairs(dict.fromkeys(many, "female"), "female", 300)
+    everything = probed.pairs(dict.fromkeys(many, "female"), "female", 10**6)
+    assert (
+        some == everything[:300] and len({frozenset(pair) for pair in everything}) == len(everything) == 400 * 399 / 2
+    )
 
 
 def test_names_of_other_scripts_are_names(tmp_path):

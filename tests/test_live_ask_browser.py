@@ -8,6 +8,7 @@ import re
 import pytest
 from audits import make_audit
 from playwright.sync_api import expect
+from probe_audits import make_probed
 from samples import png
 from test_browser import browser, choose, no_sideways_scroll, open_page, pytestmark, serve  # noqa: F401 (fixtures)
 from tiny_ask import make_lm
@@ -26,6 +27,12 @@ kind = "blip-vqa"
 title = "Tiny eye"
 model = "blip"
 styles_file = "starter-styles.toml"
+
+[[models]]
+name = "made-lm"
+kind = "lm"
+title = "Made"
+model = "lm"
 """
 BOARD, PROMPT = "#lk-ask-board", "#lk-ask-prompt pre"
 
@@ -41,6 +48,7 @@ def served(tmp_path_factory):
     (folder / "starter-styles.toml").write_text(styles)
     (folder / "models.toml").write_text(MODELS)
     make_audit(folder / "cache", "small")
+    make_probed(folder / "cache")
     os.environ["LIKENESS_PROBES"] = str(folder / "models.toml")
     process, url = serve(folder / "cache")
     del os.environ["LIKENESS_PROBES"]
@@ -77,6 +85,20 @@ def test_the_prompt_follows_the_controls_and_is_asked(open_page, served):  # noq
     expect(page.locator(PROMPT)).to_contain_text("A person is closing <b>${x}</b> {options}")
     page.go_back()
     expect(page.locator(PROMPT)).to_contain_text("bandage")
+
+
+def test_stored_answers_fit_on_a_phone(open_page, served):  # noqa: F811
+    page = open_page(served + "?tab=live&do=ask&model=made-lm&profession=baker", 390)
+    expect(page.locator(PROMPT)).to_contain_text("baker")
+    ask(page)
+    table = page.locator(".lk-ask-stored")
+    expect(table.locator("tbody tr")).to_have_count(3)
+    expect(table.locator("td").nth(2)).to_contain_text("no preference")
+    ends = table.locator("td, td *").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert 0 < max(ends) <= 382 and no_sideways_scroll(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(table.locator("thead th").last).to_be_visible()
+    expect(table.locator(".lk-ask-head").first).to_be_hidden()
 
 
 def test_a_picture_of_ones_own_goes_with_the_question(open_page, served):  # noqa: F811

@@ -18,6 +18,7 @@ import pytest
 from audits import HOSTILE
 from fastapi import FastAPI
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 from probe_audits import make_probed
 from samples import encode, noise
 from scripted import Scripted
@@ -197,6 +198,28 @@ def test_what_is_no_picture_of_the_page_is_refused(text):
     with pytest.raises(LiveError, match="did not come whole"):
         sent("data:image/png;base64,&&&")
     assert sent("") is None and sent(["x"]) is None
+
+
+def page_sends(size, kind, mode="1"):
+    text = base64.b64encode(encode(Image.new(mode, size), kind.upper())).decode()
+    assert len(text) < 2 * MOST_SENT
+    return f"data:image/{kind};base64,{text}"
+
+
+@pytest.mark.parametrize(("size", "kind"), [((513, 1), "png"), ((1, 513), "webp"), ((8_000, 5_000), "png")])
+def test_what_is_larger_than_the_page_sends_is_refused(size, kind):
+    with pytest.raises(LiveError, match=r"Picture: .*(more than 512 pixels a side|more than the limit of 262,144)"):
+        sent(page_sends(size, kind, "RGB" if kind == "webp" else "1"))
+    with pytest.raises(LiveError, match="Picture: no picture that can be read"):
+        sent("data:image/png;base64,AAAA")
+    assert sent(page_sends((SIDE, SIDE), "png"))
+
+
+def test_a_bomb_from_the_page_is_not_decoded(monkeypatch):
+    bomb = page_sends((8_000, 5_000), "png")
+    monkeypatch.setattr(PngImageFile, "load", lambda self: pytest.fail("decoded"))
+    with pytest.raises(LiveError, match="40,000,000 pixels, more than the limit of 262,144; scale it down"):
+        sent(bomb)
 
 
 @pytest.fixture

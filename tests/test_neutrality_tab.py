@@ -80,8 +80,9 @@ def test_many_cells_at_once_are_what_one_is(measure, columns):
 def test_long_tables_are_drawn_by_distinct_rows_with_like_intervals(monkeypatch):
     table = random_tables(4)[-1].repeat(8, axis=0)
     exact = cells_of([table], "delta_neutrality")[0]
-    monkeypatch.setattr("explorers._neutrality_measures.MOST_ALIKE", 100)
-    other = cells_of([table], "delta_neutrality")[0]
+    monkeypatch.setattr("backend.metrics.bootstrap.SHARED_UP_TO", 100)
+    other, whole = cells_of([table], "delta_neutrality")[0], measures(table)["delta_neutrality"]
+    assert (other.value, other.low, other.high) == pytest.approx((whole.value, whole.low, whole.high))
     assert resampled(table[None]).sum(axis=2).tolist() == [[9 * len(table)] * 1000]
     assert (other.low, other.high) == pytest.approx((exact.low, exact.high), abs=0.003)
     assert not _weights(64).flags.writeable

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from backend.metrics.bootstrap import CONFIDENCE, DRAWS, quantiles
+from backend.metrics.bootstrap import CONFIDENCE, DRAWS, drawn_sums, quantiles
 
 Floats = NDArray[np.float64]
 NEUTRAL, UNPARSED = "no preference", "unparsed"
@@ -200,9 +200,7 @@ def measures(table: ArrayLike, confidence: float = CONFIDENCE, draws: int = DRAW
     rows = _counts(table)
     if rows.ndim != 2 or rows.shape[1] < 4:
         raise ValueError("the table must have a row an input, and as columns two classes or more, neutral and unparsed")
-    even = np.full(len(rows), 1 / max(1, len(rows)))
-    weights = np.random.default_rng([seed, len(rows)]).multinomial(len(rows), even, size=draws) if len(rows) else even
-    value, drawn = _all(rows.sum(axis=0)), _all(weights @ rows)
+    value, drawn = _all(rows.sum(axis=0)), _all(drawn_sums(rows, draws, seed))
     chosen, answers = int(rows[:, :-2].sum()), int(rows.sum())
     found = {}
     for name, resampled in drawn.items():

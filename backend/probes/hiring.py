@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from backend.hiring_texts import (
     ANSWERS,
     GENDERS,
+    MOST_NAMES,
     PLACE,
     PLACES,
     TYPES,
@@ -131,6 +132,7 @@ def read_names(path: Path, answers: Mapping[str, Sequence[str]]) -> dict[str, st
     taken = {alike(likes) for row in answers.values() for likes in row}
     found: dict[str, str] = {}
     seen: set[tuple[str, ...]] = set()
+    counts = dict.fromkeys(GENDERS, 0)
     for where, row in _rows(path, ("name", "gender")):
         name = unicodedata.normalize("NFC", row["name"])
         problem = person_problem(name)
@@ -144,6 +146,9 @@ def read_names(path: Path, answers: Mapping[str, Sequence[str]]) -> dict[str, st
             raise SpecError(f"{where}: {name!r} is there twice, or has no letter; take another name")
         seen.add(alike(name))
         found[name] = row["gender"]
+        counts[row["gender"]] += 1
+        if counts[row["gender"]] > MOST_NAMES:
+            raise SpecError(f"{where}: more than {MOST_NAMES:,} names are {row['gender']}; give those that are wanted")
     return found
 
 
@@ -199,7 +204,7 @@ def pairs(names: Mapping[str, str], kind: str, most: int, seed: int = 0) -> list
     own = {gender: [name for name, other in names.items() if other == gender] for gender in GENDERS}
     own = {gender: [some[place] for place in rng.permutation(len(some))] for gender, some in own.items()}
     if kind != "different":
-        return _rounds(own[kind])[:most]
+        return list(islice(_rounds(own[kind]), most))
     women, men = own["female"], own["male"]
     if not women or not men:
         return []
@@ -208,17 +213,17 @@ def pairs(names: Mapping[str, str], kind: str, most: int, seed: int = 0) -> list
     return [(women[turn % len(women)], men[(turn + turn // again) % len(men)]) for turn in turns]
 
 
-def _rounds(names: Sequence[str]) -> list[tuple[str, str]]:
-    """All pairs of some names, in rounds in which each name stands once (the circle method)."""
+def _rounds(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """All pairs of some names, one by one, in rounds in which each name stands once (the circle method)."""
     if len(names) < 3:
-        return list(combinations(names, 2))
+        yield from combinations(names, 2)
+        return
     ring: list[str | None] = [*names, *([None] if len(names) % 2 else [])]
-    found = []
     for _ in range(len(ring) - 1):
         half = len(ring) // 2
-        found += [(one, other) for one, other in zip(ring[:half], ring[: half - 1 : -1], strict=True) if one and other]
+        facing = zip(ring[:half], ring[: half - 1 : -1], strict=True)
+        yield from ((one, other) for one, other in facing if one and other)
         ring = [ring[0], ring[-1], *ring[1:-1]]
-    return found
 
 
 def prompt_of(words: Words, turn: Turn, article: str, yes: Mapping[str, Sequence[Element]]) -> Prompt:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from backend.hiring_texts import (
     ANSWERS,
     GENDERS,
+    MOST_NAMES,
     PLACE,
     PLACES,
     RULES,
@@ -31,7 +32,7 @@ from backend.store.frames import read_frame
 from backend.store.hiring_checks import hiring_columns, hiring_values
 
 LONGEST_NAME, LONGEST_NOTE, LONGEST_TEXT = 200, 2_000, 4_000
-MOST_ANSWERS, MOST_OCCUPATIONS, MOST_NAMES, MOST_ELEMENTS, MOST_PAIRS = 10_000_000, 1_000, 2_000, 500, 1_000_000
+MOST_ANSWERS, MOST_OCCUPATIONS, MOST_ELEMENTS, MOST_PAIRS = 10_000_000, 1_000, 500, 1_000_000
 _TEXTS = dict.fromkeys(("kind", "title", "model", "fingerprint", "settings", "wordings", "attributes_first"), 200)
 _TEXTS["note"] = LONGEST_NOTE
 _LISTS = {
