@@ -1,0 +1,123 @@
+"""Dataset effectiveness, resolution bias and the vision-language bias score, each with its interval over items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from backend.metrics.benchmark_draws import Figure, Resampled, checked, codes, figure, mean_of
+from backend.metrics.benchmarks import (
+    accuracy,
+    macro_f1,
+    mean_resolution_bias,
+    parity_ratio,
+    resolution_bias,
+    selection_rates,
+    vision_language_bias,
+)
+from backend.metrics.bootstrap import DRAWS
+
+
+def effectiveness(
+    labels: Sequence[str],
+    with_image: Sequence[str],
+    text_only: Sequence[str],
+    classes: Sequence[str],
+    groups: Mapping[str, Sequence[str]],
+    positive: str = "",
+    seed: int = 0,
+) -> dict[str, Figure]:
+    """How much the picture changes: each measure with the image less the same without it, item by item (paired).
+
+    By hand: 20 of 20 right with the image, always "a" (10 of 20 right) without: the accuracy gap is 0.5.
+
+    >>> labels = ["a", "b"] * 10
+    >>> found = effectiveness(labels, labels, ["a"] * 20, ["a", "b"], {})
+    >>> found["accuracy"].value, 0.25 < found["accuracy"].low < 0.5 < found["accuracy"].high, found["accuracy"].n
+    (0.5, True, 20)
+
+    Keys: accuracy, macro_f1, and "dpr NAME" for every attribute of `groups` (the mean over classes). Range -1 to 1.
+    Near 0: the text alone gives as much, so the benchmark does not measure what a model sees. Each resample draws items
+    with their answers of both conditions; plain quantiles. A ratio that is undefined in one condition leaves no gap.
+
+    Source: Mapping Bias, section 3.4.
+    """
+    checked(labels, with_image, classes)
+    checked(labels, text_only, classes)
+    k, found = len(classes), {}
+    columns = [codes(labels, classes), codes(with_image, classes), codes(text_only, classes)]
+    items = Resampled(columns, seed=seed)
+    (seen, drawn), (blind, redrawn) = items.table([0, 1], (k, k + 1)), items.table([0, 2], (k, k + 1))
+    for name, measure in (("accuracy", accuracy), ("macro_f1", macro_f1)):
+        found[name] = figure(measure(seen) - measure(blind), measure(drawn) - measure(redrawn), len(labels))
+    judged = [list(classes).index(positive)] if positive else range(k)
+    for name, values in groups.items():
+        words = sorted({*values} - {""})
+        known = np.array([bool(value) for value in values], bool)
+        some = Resampled([codes(values, words)[known], *(column[known] for column in columns[1:])], seed=seed)
+        parity = []
+        for column in (1, 2):
+            for table in some.table([0, column], (max(1, len(words)), k + 1)):
+                rates = selection_rates(table)
+                parity.append(mean_of(np.stack([parity_ratio(rates[..., c]) for c in judged], axis=-1)))
+        gap, n = float(parity[0] - parity[2]), int(known.sum())
+        why = "" if np.isfinite(gap) else "the ratio is undefined in a condition"
+        found[f"dpr {name}"] = figure(gap, parity[1] - parity[3], n, why=why)
+    return found
+
+
+def resolution(
+    labels: Sequence[str],
+    answers: Sequence[str],
+    occupations: Sequence[str],
+    men: str,
+    women: str,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> tuple[Figure, dict[str, Figure]]:
+    """Resolution bias overall and of every occupation, with intervals.
+
+    By hand, one occupation, 2 of 2 women and 0 of 2 men right: 1, and no resample can be otherwise.
+
+    >>> overall, each = resolution(["w", "w", "m", "m"], ["w"] * 4, ["doctor"] * 4, "m", "w")
+    >>> overall.value, overall.low, each["doctor"].n
+    (1.0, 1.0, 4)
+
+    The data set has a fixed number of pictures for each occupation and gender, so each of these is drawn anew within
+    itself. ValueError where a label is neither `men` nor `women`. Source: Mapping Bias, section 3.6.1.
+    """
+    checked(labels, answers, (men, women))
+    names = sorted({*occupations})
+    right, total = np.zeros((len(names), 2)), np.zeros((len(names), 2))
+    at = codes(occupations, names), codes(labels, (men, women))
+    np.add.at(total, at, 1)
+    np.add.at(right, at, [label == answer for label, answer in zip(labels, answers, strict=True)])
+    share = np.divide(right, total, out=np.zeros_like(right), where=total > 0)
+    drawn = np.random.default_rng([seed, len(labels)]).binomial(total.astype(int), share, size=(draws, *total.shape))
+    value, resampled = resolution_bias(right, total), resolution_bias(drawn, total)
+    overall = figure(mean_resolution_bias(right, total), mean_resolution_bias(drawn, total), len(labels))
+    each = {
+        name: figure(
+            value[place],
+            resampled[:, place],
+            int(total[place].sum()),
+            why="" if np.isfinite(value[place]) else "no pictures of either men or women",
+        )
+        for place, name in enumerate(names)
+    }
+    return overall, each
+
+
+def stereotypes(answers: Sequence[str], stereotypical: str, draws: int = DRAWS, seed: int = 0) -> Figure:
+    """The vision-language bias score of some answers, with its interval.
+
+    By hand, 6 of 10 are stereotypical.
+
+    >>> stereotypes(["stereotype"] * 6 + ["other"] * 4, "stereotype").value
+    0.6
+    """
+    n = len(answers)
+    chosen = sum(answer == stereotypical for answer in answers)
+    drawn = np.random.default_rng([seed, n]).binomial(n, chosen / max(1, n), size=draws)
+    return figure(vision_language_bias(chosen, n), vision_language_bias(drawn, n), n)
