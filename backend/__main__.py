@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from backend.build import build, status
 from backend.commands import add_vector_commands, regions_number, run_embed, run_import_embedding, words_number
+from backend.commands_bench import add_bench_commands, run_benchmark
 from backend.commands_probe import add_probe_commands, run_probe
 from backend.commands_text import add_text_commands, run_describe, run_import_texts
 from backend.generate import SHARD_ROWS as GENERATED_ROWS
@@ -83,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     text = f"how many visual words pictures are compared by (default: {WORDS:,}, or as many as there are)"
     build_.add_argument("--words", type=words_number, default=0, help=text, **number)
     more = [*add_vector_commands(commands), *add_text_commands(commands), *add_probe_commands(commands)]
+    more += add_bench_commands(commands)
     table = commands.add_parser("status", help="check every byte of an audit and print its stages")
     table.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
     for command in (into, build_, more[0]):
@@ -271,6 +273,7 @@ COMMANDS = {
     "describe": run_describe,
     "import-texts": run_import_texts,
     "probe": run_probe,
+    "benchmark": run_benchmark,
     "build": run_build,
     "status": run_status,
 }

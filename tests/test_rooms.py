@@ -92,6 +92,18 @@ ROOMS = {
     "backend.probe_answers": {"backend.metrics", "backend.probe_plan", "backend.probes", "backend.store"},
     "backend.probing": {"backend", "PIL"},
     "backend.commands_probe": {"backend", "tqdm"},
+    "backend.benchmarks": {
+        *("backend.records", "backend.spec", "backend.pictures", "backend.importers", "backend.metrics.neutrality"),
+        *("backend.probes", "httpx"),
+    },
+    "backend.bench_plan": {"backend.benchmarks", "backend.probes", "backend.spec", "backend.store"},
+    "backend.bench_answers": {
+        *("backend.bench_plan", "backend.benchmarks", "backend.metrics.neutrality", "backend.pictures"),
+        *("backend.probe_answers", "backend.probes", "backend.records", "backend.store"),
+    },
+    "backend.benching": {"backend", "PIL"},
+    "backend.bench_report": {"backend"},
+    "backend.commands_bench": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {
@@ -114,8 +126,8 @@ ROOMS = {
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
 PACKAGES = (
-    *("backend.describers", "backend.importers", "backend.metrics", "backend.neighbours", "backend.probes"),
-    *("backend.starter", "backend.store", "backend.systems"),
+    *("backend.benchmarks", "backend.describers", "backend.importers", "backend.metrics", "backend.neighbours"),
+    *("backend.probes", "backend.starter", "backend.store", "backend.systems"),
 )
 ALWAYS = {"numpy", "pandas"}
 LAZY = {

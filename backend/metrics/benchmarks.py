@@ -116,8 +116,8 @@ def parity_ratio(rates: ArrayLike) -> np.float64 | Floats:
 
     Range 0 (a group that never gets the class, while another does) to 1 (all groups as often); higher is fairer.
     Undefined (NaN): the class is answered in no group, or fewer than two groups have items. The published tables print
-    infinity there (CelebA by Vicuna's text alone: always No). Chance alone keeps it below 1, more so with many or small groups.
-    It says nothing of being right: a constant answer has 1.
+    infinity there (CelebA by Vicuna's text alone: always No). Chance alone keeps it below 1, more so with many or small
+    groups. It says nothing of being right: always Yes has 1.
 
     Source: Mapping Bias, section 3.6.1; fairlearn's demographic_parity_ratio.
     """

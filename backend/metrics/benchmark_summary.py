@@ -1,0 +1,113 @@
+"""Everything that is said of one task's answers, from their table: performance, fairness, effectiveness, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from backend.metrics.benchmark_draws import Figure
+from backend.metrics.benchmark_figures import Fairness, fairness, performance
+from backend.metrics.benchmark_scores import effectiveness, resolution, stereotypes
+from backend.metrics.benchmarks import chance_f1, crosstab
+
+STEREOTYPE = "stereotype"
+GROUPS = ("group_1", "group_2", "group_3")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One condition and variant: its items, the figures of `performance`, and `fairness` by attribute.
+
+    `resolution` is the resolution bias, overall and by occupation (pronoun tasks), `stereotypes` the vision-language
+    bias score, overall ("") and by category (tasks with stereotypical captions).
+    """
+
+    condition: str
+    variant: str
+    items: int
+    performance: dict[str, Any]
+    fairness: dict[str, Fairness] = field(default_factory=dict)
+    resolution: tuple[Figure, dict[str, Figure]] | None = None
+    stereotypes: dict[str, Figure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All lines of a task, what the image adds (`effectiveness`), what the wrong description takes (`misled`: the
+    accuracy gap, adversarial less plain, with the image), and what an even draw is expected to reach."""
+
+    lines: tuple[Line, ...]
+    effectiveness: dict[str, Figure]
+    misled: Figure | None
+    chance: dict[str, float]
+
+    def line(self, condition: str, variant: str = "") -> Line | None:
+        """The line of a condition and variant."""
+        return next((one for one in self.lines if (one.condition, one.variant) == (condition, variant)), None)
+
+
+def summarise(
+    answers: pd.DataFrame,
+    classes: Sequence[str],
+    groups: Sequence[str] = (),
+    positive: str = "",
+    pronouns: bool = False,
+    chance: float = float("nan"),
+) -> Summary:
+    """All figures of one task.
+
+    `answers` has the columns item, condition, variant, label, answer and, for `groups` (attributes, in their order),
+    group_1, group_2, ... By hand: two items, both right with the image, one without: the gap is 0.5.
+
+    >>> rows = [("i", "image", "a", "a"), ("i", "text", "a", "a"), ("j", "image", "b", "b"), ("j", "text", "b", "a")]
+    >>> table = pd.DataFrame(rows, columns=["item", "condition", "label", "answer"]).assign(variant="")
+    >>> found = summarise(table, ["a", "b"])
+    >>> found.line("text").performance["accuracy"].value, found.effectiveness["accuracy"].value
+    (0.5, 0.5)
+
+    With `pronouns` the first group is the occupation, and the first two classes are men and women. `chance` is the
+    accuracy of an even draw. Source: see backend.metrics.benchmarks.
+    """
+    table = answers.astype({name: str for name in answers.columns if name not in ("row", "probabilities")})
+    columns = dict(zip(groups, GROUPS, strict=False))
+    lines = []
+    for (condition, variant), some in table.groupby(["condition", "variant"], sort=False):
+        labels, said = some["label"].tolist(), some["answer"].tolist()
+        fair = {
+            name: fairness(labels, said, some[column].tolist(), classes, positive) for name, column in columns.items()
+        }
+        jobs = pronouns and resolution(labels, said, some[GROUPS[0]].tolist(), *list(classes)[:2])
+        typical = _stereotypes(some, columns) if STEREOTYPE in classes else {}
+        shown = performance(labels, said, classes)
+        lines.append(Line(condition, variant, len(some), shown, fair, jobs or None, typical))
+    plain = table[table["variant"] == ""]
+    truth = plain[plain["condition"] == "image"]
+    both = _paired(plain[plain["condition"] == "image"], plain[plain["condition"] == "text"])
+    held = {name: both[column].tolist() for name, column in columns.items()}
+    gap = effectiveness(
+        both["label"].tolist(), both["answer"].tolist(), both["other"].tolist(), classes, held, positive
+    )
+    seen = table[table["condition"] == "image"]
+    pair = _paired(seen[seen["variant"] == "adversarial"], seen[seen["variant"] == ""])
+    misled = None
+    if len(pair):
+        misled = effectiveness(*(pair[name].tolist() for name in ("label", "answer", "other")), classes, {})["accuracy"]
+    expected = {"accuracy": chance}
+    if len(truth):
+        expected["macro_f1"] = chance_f1(crosstab(truth["label"].tolist(), [""] * len(truth), classes))
+    return Summary(tuple(lines), gap, misled, expected)
+
+
+def _paired(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Items that both have, with the second's answer as `other`."""
+    return first.merge(second[["item", "answer"]].rename(columns={"answer": "other"}), on="item", validate="1:1")
+
+
+def _stereotypes(some: pd.DataFrame, columns: dict[str, str]) -> dict[str, Figure]:
+    found = {"": stereotypes(some["answer"].tolist(), STEREOTYPE)}
+    for value, mine in some.groupby(next(iter(columns.values()), "label"), sort=True):
+        found[str(value)] = stereotypes(mine["answer"].tolist(), STEREOTYPE)
+    return found
