@@ -75,7 +75,8 @@ def print_scores(found: Summary) -> None:
 
 
 def _said(one: Figure) -> str:
-    return shown(one) if one.value == one.value else f"undefined: {one.why}"
+    why = f" (without {one.why.rpartition(' for ')[2]})" if one.why and one.value == one.value else ""
+    return shown(one) + why if one.value == one.value else f"undefined: {one.why}"
 
 
 def print_fairness(found: Summary, group: str, place: int, task: BenchmarkTask) -> None:
@@ -126,7 +127,16 @@ def _print_groups(found: Summary, group: str, task: BenchmarkTask) -> None:
 def print_effectiveness(found: Summary) -> None:
     """What the image adds to the text alone, and what the wrong description takes."""
     rows = [("what the image adds", "n", "with image - text only")]
-    rows += [(name.replace("_", "-"), f"{one.n:,}", _said(one)) for name, one in found.effectiveness.items()]
+    rows += [(_named(name), f"{one.n:,}", _said(one)) for name, one in found.effectiveness.items()]
     if found.misled is not None:
         rows.append(("adversarial - plain", f"{found.misled.n:,}", shown(found.misled)))
     print_table(rows, left=1)
+
+
+def _named(measure: str) -> str:
+    """What a key of `effectiveness` is called.
+
+    >>> _named("macro_f1"), _named("dpr tone")
+    ('Macro-F1', 'DPR over tone')
+    """
+    return {"accuracy": "accuracy", "macro_f1": "Macro-F1"}.get(measure) or measure.replace("dpr ", "DPR over ", 1)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from backend.metrics.benchmark_draws import Figure, Resampled, checked, codes, figure, mean_of
+from backend.metrics.benchmark_draws import Codes, Figure, Floats, Resampled, checked, codes, figure, mean_of
 from backend.metrics.benchmarks import (
     accuracy,
     macro_f1,
@@ -16,7 +17,7 @@ from backend.metrics.benchmarks import (
     selection_rates,
     vision_language_bias,
 )
-from backend.metrics.bootstrap import DRAWS
+from backend.metrics.bootstrap import CONFIDENCE, DRAWS, quantiles
 
 
 def effectiveness(
@@ -37,9 +38,13 @@ def effectiveness(
     >>> found["accuracy"].value, 0.25 < found["accuracy"].low < 0.5 < found["accuracy"].high, found["accuracy"].n
     (0.5, True, 20)
 
-    Keys: accuracy, macro_f1, and "dpr NAME" for every attribute of `groups` (the mean over classes). Range -1 to 1.
-    Near 0: the text alone gives as much, so the benchmark does not measure what a model sees. Each resample draws items
-    with their answers of both conditions; plain quantiles. A ratio that is undefined in one condition leaves no gap.
+    Keys: accuracy, macro_f1, and "dpr NAME" for every attribute of `groups` (the mean gap of the classes). Range -1 to
+    1. Near 0: the text alone gives as much, so the benchmark does not measure what a model sees.
+
+    Each resample draws items with their answers of both conditions; plain quantiles for accuracy and Macro-F1. Chance
+    lowers a ratio, and more so the less constant the answers are, so intervals of its gap are corrected as those of the
+    ratio (`fairness`), and reach to 0 where 95 in 100 draws of groups that are alike leave such a gap. A class whose
+    ratio is undefined in a condition is left out of the mean, and `why` names it.
 
     Source: Mapping Bias, section 3.4.
     """
@@ -51,20 +56,43 @@ def effectiveness(
     (seen, drawn), (blind, redrawn) = items.table([0, 1], (k, k + 1)), items.table([0, 2], (k, k + 1))
     for name, measure in (("accuracy", accuracy), ("macro_f1", macro_f1)):
         found[name] = figure(measure(seen) - measure(blind), measure(drawn) - measure(redrawn), len(labels))
-    judged = [list(classes).index(positive)] if positive else range(k)
+    judged = {c: name for c, name in enumerate(classes) if not positive or name == positive}
     for name, values in groups.items():
         words = sorted({*values} - {""})
         known = np.array([bool(value) for value in values], bool)
-        some = Resampled([codes(values, words)[known], *(column[known] for column in columns[1:])], seed=seed)
-        parity = []
-        for column in (1, 2):
-            for table in some.table([0, column], (max(1, len(words)), k + 1)):
-                rates = selection_rates(table)
-                parity.append(mean_of(np.stack([parity_ratio(rates[..., c]) for c in judged], axis=-1)))
-        gap, n = float(parity[0] - parity[2]), int(known.sum())
-        why = "" if np.isfinite(gap) else "the ratio is undefined in a condition"
-        found[f"dpr {name}"] = figure(gap, parity[1] - parity[3], n, why=why)
+        row = [codes(values, words)[known], *(column[known] for column in columns[1:])]
+        found[f"dpr {name}"] = _parity_gap(row, (max(1, len(words)), k + 1, k + 1), judged, seed)
     return found
+
+
+def _parity_gap(row: list[Codes], shape: tuple[int, ...], judged: dict[int, str], seed: int) -> Figure:
+    """The gap of the mean demographic parity ratio; its interval is corrected as that of the ratio is."""
+    items = Resampled(row, seed=seed)
+    whole, drawn = items.table([0, 1, 2], shape)
+    each = _gaps(whole, judged)
+    value, resampled = float(mean_of(each)), mean_of(_gaps(drawn, judged))
+    lost = [name for name, gap in zip(judged.values(), each, strict=True) if not np.isfinite(gap)]
+    why = f"the ratio is undefined in a condition for {', '.join(lost)}" if lost else ""
+    found = figure(value, resampled, items.n, why=why)
+    if not np.isfinite(found.low):
+        return found
+    move = 2 * (value - np.nanmean(resampled))
+    low, high = min(2 * value - found.high, found.low + move), max(2 * value - found.low, found.high + move)
+    sizes, shares = whole.sum(axis=(1, 2)).astype(int), whole.sum(axis=0).ravel() / items.n
+    alike = np.random.default_rng([seed, items.n]).multinomial(sizes, shares, size=(len(drawn), shape[0]))
+    chance = mean_of(_gaps(alike.reshape(len(drawn), *shape), judged))
+    ends = quantiles(chance[np.isfinite(chance)], CONFIDENCE) if np.isfinite(chance).any() else (1.0, -1.0)
+    if ends[0] <= value <= ends[1]:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return replace(found, low=float(max(-1.0, low)), high=float(min(1.0, high)))
+
+
+def _gaps(tables: Floats, judged: dict[int, str]) -> Floats:
+    """Each judged class's ratio with the image less that without it: shape (..., judged) from counts by group and both
+    answers, (..., groups, with, without)."""
+    rates = [selection_rates(tables.sum(axis=axis)) for axis in (-1, -2)]
+    ratios = [np.stack([parity_ratio(rate[..., c]) for c in judged], axis=-1) for rate in rates]
+    return ratios[0] - ratios[1]
 
 
 def resolution(
