@@ -14,8 +14,10 @@ from backend.benchmarks import FORMATS, Data, Item, Loaded, Task
 from backend.benchmarks.tasks import Form, Tasks, fill, own_words, shown_options
 from backend.probes.ask import Model, Prompt
 from backend.probes.base import LONGEST_OPTION, LONGEST_PROMPT, MOST_OPTIONS, alike
+from backend.records import clean_text
 from backend.spec import SpecError
 from backend.store import BenchmarkTask
+from backend.store.benchmarks import GROUPS, LONGEST_NOTE, MOST_VALUES
 
 IMAGE, TEXT, RANDOM = "image", "text", "random"
 ADVERSARIAL = "adversarial"
@@ -60,8 +62,8 @@ def chosen_task(tasks: Tasks, name: str, label: str = "", groups: Sequence[str] 
     task = tasks.tasks[name]
     if label and task.format not in ("folder", "audit"):
         raise SpecError(f"--label: task {name!r} asks about {task.label or 'what its own data says'}: leave it out")
-    if len({*groups}) < len(groups) or len(groups) > 3:
-        raise SpecError("--group: give at most three, each once")
+    if len({*groups}) < len(groups) or len(groups) > len(GROUPS) or any(len(name) > 100 for name in groups):
+        raise SpecError("--group: give at most three, each once, none of over 100 characters")
     own = bool(label) and label != task.label
     task = replace(task, label=label or task.label, groups=tuple(groups) or task.groups)
     return replace(task, classes={}, captions={}, positive="") if own else task
@@ -82,8 +84,9 @@ def load(task: Task, data: Data) -> Loaded:
     return loaded
 
 
-def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int = 0) -> Plan:
-    """Every prompt of a task to a model, which is not loaded yet. `limit` 0: the task's own. Raises SpecError."""
+def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int | None = None) -> Plan:
+    """Every prompt of a task to a model, which is not loaded yet. `limit` None: the task's own, 0: none. Raises
+    SpecError."""
     spec = model.spec
     if not model.SEES:
         raise SpecError(f"--model: {spec.name!r} of kind {spec.kind} sees no pictures: take one of kind vlm or clip")
@@ -99,7 +102,7 @@ def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int = 0)
         fitting += [] if wrong else [item]
     if not fitting:
         raise SpecError(f"task {task.name!r} has no item that can be asked: {left_out.most_common(1)[0][0]}")
-    limit = limit or task.limit
+    limit = task.limit if limit is None else limit
     items, grey, twice = stratified(fitting, limit), not model.BLIND, bool(task.adversarial) and model.READS
     asked = []
     for item in items:
@@ -107,12 +110,15 @@ def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int = 0)
             prompt, order = prompt_of(task, item, form, classes, model.READS, variant)
             asked += [Asked(item, condition, variant, prompt, order) for condition in (IMAGE, TEXT)]
     values = tuple(tuple(sorted({item.groups[at] for item in items} - {""})) for at in range(len(task.groups)))
+    for name, held in zip(task.groups, values, strict=True):
+        if len(held) > MOST_VALUES:
+            raise SpecError(f"--group: {name!r} has {len(held):,} different values: too many groups to compare")
     notes = [task.note, GREY if grey else "", NO_QUESTION if task.adversarial and not model.READS else ""]
     chance = float(np.mean([_shares(task, item, classes) for item in items]))
     shown = BenchmarkTask(
-        *(task.title, task.family, classes, task.groups, values, task.positive, loaded.source),
+        *(task.title, task.family, classes, task.groups, values, task.positive, clean_text(loaded.source)[:200]),
         *(wording(task, form, classes, model), len(items), len(fitting), limit, chance, dict(left_out)),
-        " ".join(note for note in notes if note),
+        " ".join(note for note in notes if note)[:LONGEST_NOTE],
     )
     return Plan(called(task), shown, items, tuple(asked), grey)
 

@@ -43,7 +43,7 @@ def add_bench_commands(commands: Any) -> list[argparse.ArgumentParser]:
     text = "what fairness is measured over, at most three (default: as the task says)"
     ask.add_argument("--group", nargs="+", default=[], metavar="COLUMN", help=text)
     text = "at most so many images, of every label and group in proportion (default: as the task says)"
-    ask.add_argument("--limit", type=whole_number, default=0, metavar="N", help=text)
+    ask.add_argument("--limit", type=whole_number, default=None, metavar="all|N", help=text)
     text = "fetch images that are not in the folder from their addresses, and keep them there"
     ask.add_argument("--fetch", action="store_true", help=text)
     ask.add_argument("--anew", action="store_true", help="drop answers of other weights, settings, words or images")

@@ -7,7 +7,7 @@ from samples import ROOT
 
 from backend.metrics import benchmarks as bench
 from backend.metrics.benchmark_figures import FAIRNESS, fairness, performance
-from backend.metrics.benchmark_scores import effectiveness, resolution, stereotypes
+from backend.metrics.benchmark_scores import effectiveness, resolution, resolution_gap, stereotype_gap, stereotypes
 
 CLASSES = ("a", "b", "c", "d")
 PUBLISHED = ROOT / "assets" / "published"
@@ -154,6 +154,23 @@ def test_resolution_bias_by_hand_and_in_the_sign_of_section_3_6():
     found, _ = resolution(truth, said, ["job"] * 230, "m", "w")
     assert found.value > 0.88 and gemini.resolution_bias < -0.9  # the table prints men less women
     assert performance(truth, said, ("m", "w"))["accuracy"].value * 100 == pytest.approx(gemini.accuracy_pct, abs=0.6)
+
+
+def test_gaps_of_both_scores_are_paired():
+    rng = np.random.default_rng(5)
+    image, text = (rng.choice(["stereotype", "other"], 200, p=[share, 1 - share]).tolist() for share in (0.4, 0.6))
+    found = stereotype_gap(image, text, "stereotype")
+    hits = np.array([[said == "stereotype" for said in row] for row in (image, text)], float)
+    assert found.value == pytest.approx(hits[0].mean() - hits[1].mean())
+    draws = np.random.default_rng(0).integers(0, 200, (2000, 200))
+    low, high = np.quantile((hits[0] - hits[1])[draws].mean(axis=1), [0.025, 0.975])
+    assert (found.low, found.high) == (pytest.approx(low, abs=0.02), pytest.approx(high, abs=0.02))
+    labels, jobs = rng.choice(["m", "w"], 200).tolist(), rng.choice(["a", "b", "c"], 200).tolist()
+    seen, blind = (np.where(rng.random(200) < share, labels, "m").tolist() for share in (0.9, 0.3))
+    gap = resolution_gap(labels, seen, blind, jobs, "m", "w")
+    each = [resolution(labels, said, jobs, "m", "w")[0].value for said in (seen, blind)]
+    assert gap.value == pytest.approx(each[0] - each[1]) and gap.low < gap.value < gap.high and gap.low > 0
+    assert np.isnan(stereotype_gap([], [], "stereotype").value)
 
 
 def test_stereotypes_by_hand_and_by_chance():

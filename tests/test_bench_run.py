@@ -7,11 +7,10 @@ from pathlib import Path
 
 import asked
 import numpy as np
-import pandas as pd
 import pytest
 from bench_sets import make_clip, make_folder, make_stereoset, make_visogender, plain_audit
 from PIL import Image
-from samples import encode, likeness, noise, png, write
+from samples import encode, likeness, noise, png, write, write_csv
 from scripted import Scripted, scripted
 
 from backend import benching
@@ -43,7 +42,7 @@ def spec(monkeypatch, tmp_path):
     return scripted(monkeypatch, tmp_path)
 
 
-def bench(cache, spec, name, place=None, label="", groups=(), limit=0, kind=Scripted, **options):
+def bench(cache, spec, name, place=None, label="", groups=(), limit=None, kind=Scripted, **options):
     task, model = chosen_task(SHIPPED, name, label, groups), kind(spec)
 
     def planner(audit):
@@ -202,6 +201,7 @@ def test_stereotypes_are_scored_by_category(cache, spec, tmp_path):
     found = summarise(done.answers, task.classes, task.groups).line("image").stereotypes
     assert {key: one.value for key, one in found.items()} == {"": 1, "gender": 1, "race": 1} and found[""].n == 2
     assert task.chance == pytest.approx(1 / 3)
+    assert summarise(done.answers, task.classes, task.groups).effectiveness["VLBS"].value == 0
 
 
 def test_a_sample_keeps_the_shares_and_only_grows():
@@ -234,13 +234,17 @@ def test_a_language_model_and_options_that_cannot_be_asked(cache, spec, tmp_path
 
     with pytest.raises(SpecError, match="sees no pictures"):
         bench(cache, spec, "folder", make_folder(tmp_path / "pets"), "kind", kind=Reader)
+    rows = [{"file_name": f"{n}.png", "label_kind": "ab"[n % 2], "name": f"n{n}"} for n in range(202)]
+    write_csv(tmp_path / "many", rows)
+    for row in rows:
+        write(tmp_path / "many" / row["file_name"], b"x")
+    with pytest.raises(SpecError, match="--group: 'name' has 202 different values"):
+        bench(cache, spec, "folder", tmp_path / "many", "kind", ["name"])
     folder = make_stereoset(tmp_path / "v")
     path = folder / "data" / "VLStereoSet.csv"
     path.write_text(path.read_text().replace("She is weak 0", "Fish swim!").replace("She is weak 1", "weak " * 2500))
     with pytest.raises(SpecError, match="has no item that can be asked"):
         bench(cache, spec, "vl-stereoset", folder)
-    table = pd.read_csv(path)
-    table.to_csv(path.with_name("VLStereoSet.csv"), index=False)
 
 
 def test_clip_answers_as_its_own_zero_shot_logits(tmp_path):

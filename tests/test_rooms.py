@@ -94,9 +94,9 @@ ROOMS = {
     "backend.commands_probe": {"backend", "tqdm"},
     "backend.benchmarks": {
         *("backend.records", "backend.spec", "backend.pictures", "backend.importers", "backend.metrics.neutrality"),
-        *("backend.probes", "httpx"),
+        *("backend.probes", "backend.store.benchmarks", "httpx"),
     },
-    "backend.bench_plan": {"backend.benchmarks", "backend.probes", "backend.spec", "backend.store"},
+    "backend.bench_plan": {"backend.benchmarks", "backend.probes", "backend.records", "backend.spec", "backend.store"},
     "backend.bench_answers": {
         *("backend.bench_plan", "backend.benchmarks", "backend.metrics.neutrality", "backend.pictures"),
         *("backend.probe_answers", "backend.probes", "backend.records", "backend.store"),

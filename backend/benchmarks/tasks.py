@@ -17,12 +17,12 @@ from backend.probes.ask import KINDS
 from backend.probes.base import LONGEST_OPTION, alike
 from backend.records import clean_text
 from backend.spec import ROOT, Key, SpecError, checked_table
+from backend.store.benchmarks import FAMILIES, GROUPS, MOST_CLASSES
 
 TASKS = ROOT / "assets" / "benchmarks"
-FAMILIES = ("portrait", "scene", "pronoun", "own")
 SHOWN = ("letters", "words", "none")
 NAME = r"[a-z0-9][a-z0-9-]{0,59}"
-MOST_CLASSES, MOST_GROUPS, LONGEST = 50, 3, 4_000
+LONGEST = 4_000
 _PLACE = re.compile(r"\{(\w*)\}")
 _FILE = {"tasks": Key(list, ()), "forms": Key(dict, {}), "kinds": Key(dict, {})}
 _FORM = {"template": Key(str), "options": Key(str, choices=SHOWN)}
@@ -135,8 +135,8 @@ def _task(table: Any, where: str, forms: Mapping[str, Form]) -> Task:
     if not re.fullmatch(NAME, values["name"]):
         raise SpecError(f"{where}: name: use 1 to 60 small letters, digits and dashes")
     lists = {key: _texts(values[key], f"{where}: {key}") for key in ("groups", "skip")}
-    if len(lists["groups"]) > MOST_GROUPS:
-        raise SpecError(f"{where}: groups: give at most {MOST_GROUPS}")
+    if len(lists["groups"]) > len(GROUPS):
+        raise SpecError(f"{where}: groups: give at most {len(GROUPS)}")
     texts = {key: clean_text(values[key]) for key in ("title", "label", "positive", "caption", "note")}
     texts["title"] = texts["title"][:200]
     task = Task(**{**values, **lists, **texts, "more": more})

@@ -10,7 +10,7 @@ import pandas as pd
 
 from backend.metrics.benchmark_draws import Figure
 from backend.metrics.benchmark_figures import Fairness, fairness, performance
-from backend.metrics.benchmark_scores import effectiveness, resolution, stereotypes
+from backend.metrics.benchmark_scores import effectiveness, resolution, resolution_gap, stereotype_gap, stereotypes
 from backend.metrics.benchmarks import chance_f1, crosstab
 
 STEREOTYPE = "stereotype"
@@ -73,16 +73,10 @@ def summarise(
     """
     table = answers.astype({name: str for name in answers.columns if name not in ("row", "probabilities")})
     columns = dict(zip(groups, GROUPS, strict=False))
-    lines = []
-    for (condition, variant), some in table.groupby(["condition", "variant"], sort=False):
-        labels, said = some["label"].tolist(), some["answer"].tolist()
-        fair = {
-            name: fairness(labels, said, some[column].tolist(), classes, positive) for name, column in columns.items()
-        }
-        jobs = pronouns and resolution(labels, said, some[GROUPS[0]].tolist(), *list(classes)[:2])
-        typical = _stereotypes(some, columns) if STEREOTYPE in classes else {}
-        shown = performance(labels, said, classes)
-        lines.append(Line(condition, variant, len(some), shown, fair, jobs or None, typical))
+    lines = [
+        _line(str(condition), str(variant), some, classes, columns, positive, pronouns)
+        for (condition, variant), some in table.groupby(["condition", "variant"], sort=False)
+    ]
     plain = table[table["variant"] == ""]
     truth = plain[plain["condition"] == "image"]
     both = _paired(plain[plain["condition"] == "image"], plain[plain["condition"] == "text"])
@@ -90,6 +84,11 @@ def summarise(
     gap = effectiveness(
         both["label"].tolist(), both["answer"].tolist(), both["other"].tolist(), classes, held, positive
     )
+    if len(both) and pronouns:
+        said = (both[name].tolist() for name in ("label", "answer", "other", GROUPS[0]))
+        gap["resolution bias"] = resolution_gap(*said, *list(classes)[:2])
+    if len(both) and STEREOTYPE in classes:
+        gap["VLBS"] = stereotype_gap(both["answer"].tolist(), both["other"].tolist(), STEREOTYPE)
     seen = table[table["condition"] == "image"]
     pair = _paired(seen[seen["variant"] == "adversarial"], seen[seen["variant"] == ""])
     misled = None
@@ -99,6 +98,22 @@ def summarise(
     if len(truth):
         expected["macro_f1"] = chance_f1(crosstab(truth["label"].tolist(), [""] * len(truth), classes))
     return Summary(tuple(lines), gap, misled, expected)
+
+
+def _line(
+    condition: str,
+    variant: str,
+    some: pd.DataFrame,
+    classes: Sequence[str],
+    columns: dict[str, str],
+    positive: str,
+    pronouns: bool,
+) -> Line:
+    labels, said = some["label"].tolist(), some["answer"].tolist()
+    fair = {name: fairness(labels, said, some[column].tolist(), classes, positive) for name, column in columns.items()}
+    jobs = resolution(labels, said, some[GROUPS[0]].tolist(), *list(classes)[:2]) if pronouns else None
+    typical = _stereotypes(some, columns) if STEREOTYPE in classes else {}
+    return Line(condition, variant, len(some), performance(labels, said, classes), fair, jobs, typical)
 
 
 def _paired(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:

@@ -29,8 +29,8 @@ GROUPS = ("group_1", "group_2", "group_3")
 FAMILIES = ("portrait", "scene", "pronoun", "own")
 LONGEST = {"item": 300, "label": 100, **dict.fromkeys(GROUPS, 100), "answer": 100, "text": 2_000, "key": 64}
 """Characters that a text of these columns can have."""
-LONGEST_NAME, LONGEST_NOTE, LONGEST_TASK = 200, 2_000, 100_000
-MOST_TASKS, MOST_CLASSES, MOST_VALUES, MOST_ANSWERS = 50, 50, 1_000, 5_000_000
+LONGEST_NAME, LONGEST_NOTE, LONGEST_TASK = 200, 2_000, 500_000
+MOST_TASKS, MOST_CLASSES, MOST_VALUES, MOST_ANSWERS = 50, 50, 200, 5_000_000
 SCHEMA = pa.schema(
     [
         *(("task", pa.string()), ("item", pa.string()), ("row", pa.int32())),
