@@ -27,8 +27,8 @@ def print_benched(name: str, task_name: str, done: Benched) -> None:
     found = summarise(done.answers, task.classes, task.groups, task.positive, task.family == "pronoun", task.chance)
     print_performance(found)
     print_scores(found)
-    for place, group in enumerate(task.groups):
-        print_fairness(found, group, place, task)
+    for group in found.lines[0].fairness if found.lines else ():
+        print_fairness(found, group, task)
     print_effectiveness(found)
     for reason, number in sorted(task.left_out.items(), key=lambda pair: -pair[1]):
         print(f"Left out: {number:,} x {clean_text(reason)[:300]}")
@@ -79,7 +79,7 @@ def _said(one: Figure) -> str:
     return shown(one) + why if one.value == one.value else f"undefined: {one.why}"
 
 
-def print_fairness(found: Summary, group: str, place: int, task: BenchmarkTask) -> None:
+def print_fairness(found: Summary, group: str, task: BenchmarkTask) -> None:
     """The fairness figures over one attribute, and its groups."""
     judged = f"of the answer {task.positive}" if task.positive else "of each class against the rest"
     print(f"By {clean_text(group)}, {judged} (DPR: 1 is even; DPD, EOD: 0 is even):")

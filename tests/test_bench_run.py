@@ -12,6 +12,7 @@ from bench_sets import make_clip, make_folder, make_stereoset, make_visogender, 
 from PIL import Image
 from samples import encode, likeness, noise, png, write, write_csv
 from scripted import Scripted, scripted
+from tiny_ask import make_llava
 
 from backend import benching
 from backend.bench_plan import SEED, chosen_task, hash_of, load, plan, stratified
@@ -317,3 +318,16 @@ def test_the_starter_s_model_is_asked_in_words_that_it_knows():
         assert all(words.unk_token_id not in words(text).input_ids for text in texts), name
         assert made.grey and len(made.asked) == 2 * made.task.found
     model.close()
+
+
+def test_a_vision_language_model_answers_with_the_picture_and_without(cache, tmp_path):
+    model = asked.model_of("vlm", make_llava(tmp_path / "llava"))
+    task = chosen_task(SHIPPED, "visogender-oo")
+    place = make_visogender(tmp_path / "oo")
+    done = benching.run(cache, "plain", model, lambda audit: plan(SHIPPED, task, load(task, Data(place)), model))
+    assert done.source.kind == "vlm" and len(done.source.fingerprint) == 64 and not done.lost
+    assert done.source.tasks["visogender-oo"].note == "" and len(done.answers) == 36
+    chances = done.answers[done.answers.condition != "random"].set_index(["condition", "variant", "item"]).probabilities
+    for item in {*done.answers["item"]}:
+        rows = [chances[condition, variant, item] for condition in ("image", "text") for variant in ("", "adversarial")]
+        assert len({tuple(row) for row in rows}) == 4  # picture and question both change what is answered

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.metrics.benchmark_draws import Codes, Figure, Floats, Resampled, checked, codes, figure, mean_of
 from backend.metrics.benchmarks import (
@@ -112,8 +113,10 @@ def resolution(
     >>> overall.value, overall.low, each["doctor"].n
     (1.0, 1.0, 4)
 
-    The data set has a fixed number of pictures for each occupation and gender, so each of these is drawn anew within
-    itself. ValueError where a label is neither `men` nor `women`. Source: Mapping Bias, section 3.6.1.
+    The data set has a fixed, small number of pictures for each occupation and gender, so each of these is drawn anew
+    within itself, n - 1 of n: n of n would be too narrow (by a tenth at five pictures). ValueError where a label is
+    neither `men` nor `women`. Source: Mapping Bias, section 3.6.1; J. Rao and C. Wu, "Resampling inference with complex
+    survey data" (1988), for the n - 1.
     """
     checked(labels, answers, (men, women))
     names = sorted({*occupations})
@@ -122,9 +125,10 @@ def resolution(
     np.add.at(total, at, 1)
     np.add.at(right, at, [label == answer for label, answer in zip(labels, answers, strict=True)])
     share = np.divide(right, total, out=np.zeros_like(right), where=total > 0)
-    drawn = np.random.default_rng([seed, len(labels)]).binomial(total.astype(int), share, size=(draws, *total.shape))
-    value, resampled = resolution_bias(right, total), resolution_bias(drawn, total)
-    overall = figure(mean_resolution_bias(right, total), mean_resolution_bias(drawn, total), len(labels))
+    fewer = _fewer(total)
+    drawn = np.random.default_rng([seed, len(labels)]).binomial(fewer, share, size=(draws, *total.shape))
+    value, resampled = resolution_bias(right, total), resolution_bias(drawn, fewer)
+    overall = figure(mean_resolution_bias(right, total), mean_resolution_bias(drawn, fewer), len(labels))
     each = {
         name: figure(
             value[place],
@@ -196,11 +200,15 @@ def resolution_gap(
     total = counts.sum(axis=(2, 3))
     shares = np.where(total[..., None] > 0, counts.reshape(*total.shape, 4), 1)
     shares = shares / shares.sum(axis=-1, keepdims=True)
-    rng = np.random.default_rng([seed, len(labels)])
-    drawn = rng.multinomial(total.astype(int), shares, size=(DRAWS, *total.shape)).reshape(DRAWS, *counts.shape)
+    rng, fewer = np.random.default_rng([seed, len(labels)]), _fewer(total)
+    drawn = rng.multinomial(fewer, shares, size=(DRAWS, *total.shape)).reshape(DRAWS, *counts.shape)
     gaps = [
-        mean_resolution_bias(table[..., 1, :].sum(axis=-1), total)
-        - mean_resolution_bias(table[..., 1].sum(axis=-1), total)
-        for table in (counts, drawn)
+        mean_resolution_bias(table[..., 1, :].sum(axis=-1), n) - mean_resolution_bias(table[..., 1].sum(axis=-1), n)
+        for table, n in ((counts, total), (drawn, fewer))
     ]
     return figure(float(gaps[0]), gaps[1], len(labels))
+
+
+def _fewer(total: Floats) -> NDArray[np.int64]:
+    """How many of so many are drawn anew: n - 1, and all of 1."""
+    return np.where(total > 1, total - 1, total).astype(np.int64)

@@ -68,27 +68,18 @@ def summarise(
     >>> found.line("text").performance["accuracy"].value, found.effectiveness["accuracy"].value
     (0.5, 0.5)
 
-    With `pronouns` the first group is the occupation, and the first two classes are men and women. `chance` is the
+    With `pronouns` the first group is the occupation, and the first two classes are men and women; its fairness is the
+    resolution bias. Categories of stereotypes are no groups of people, and have their own score. `chance` is the
     accuracy of an even draw. Source: see backend.metrics.benchmarks.
     """
     table = answers.astype({name: str for name in answers.columns if name not in ("row", "probabilities")})
     columns = dict(zip(groups, GROUPS, strict=False))
+    judged = {} if STEREOTYPE in classes else dict(list(columns.items())[1 if pronouns else 0 :])
     lines = [
-        _line(str(condition), str(variant), some, classes, columns, positive, pronouns)
+        _line(str(condition), str(variant), some, classes, columns, judged, positive, pronouns)
         for (condition, variant), some in table.groupby(["condition", "variant"], sort=False)
     ]
-    plain = table[table["variant"] == ""]
-    truth = plain[plain["condition"] == "image"]
-    both = _paired(plain[plain["condition"] == "image"], plain[plain["condition"] == "text"])
-    held = {name: both[column].tolist() for name, column in columns.items()}
-    gap = effectiveness(
-        both["label"].tolist(), both["answer"].tolist(), both["other"].tolist(), classes, held, positive
-    )
-    if len(both) and pronouns:
-        said = (both[name].tolist() for name in ("label", "answer", "other", GROUPS[0]))
-        gap["resolution bias"] = resolution_gap(*said, *list(classes)[:2])
-    if len(both) and STEREOTYPE in classes:
-        gap["VLBS"] = stereotype_gap(both["answer"].tolist(), both["other"].tolist(), STEREOTYPE)
+    truth = table[(table["condition"] == "image") & (table["variant"] == "")]
     seen = table[table["condition"] == "image"]
     pair = _paired(seen[seen["variant"] == "adversarial"], seen[seen["variant"] == ""])
     misled = None
@@ -97,7 +88,24 @@ def summarise(
     expected = {"accuracy": chance}
     if len(truth):
         expected["macro_f1"] = chance_f1(crosstab(truth["label"].tolist(), [""] * len(truth), classes))
-    return Summary(tuple(lines), gap, misled, expected)
+    return Summary(tuple(lines), _added(table, classes, judged, positive, pronouns), misled, expected)
+
+
+def _added(
+    table: pd.DataFrame, classes: Sequence[str], judged: dict[str, str], positive: str, pronouns: bool
+) -> dict[str, Figure]:
+    """What the image adds to the text alone."""
+    plain = table[table["variant"] == ""]
+    both = _paired(plain[plain["condition"] == "image"], plain[plain["condition"] == "text"])
+    labels, seen, blind = (both[name].tolist() for name in ("label", "answer", "other"))
+    held = {name: both[column].tolist() for name, column in judged.items()}
+    found = effectiveness(labels, seen, blind, classes, held, positive)
+    if pronouns and len(both):
+        men, women = list(classes)[:2]
+        found["resolution bias"] = resolution_gap(labels, seen, blind, both[GROUPS[0]].tolist(), men, women)
+    if STEREOTYPE in classes and len(both):
+        found["VLBS"] = stereotype_gap(seen, blind, STEREOTYPE)
+    return found
 
 
 def _line(
@@ -106,11 +114,12 @@ def _line(
     some: pd.DataFrame,
     classes: Sequence[str],
     columns: dict[str, str],
+    judged: dict[str, str],
     positive: str,
     pronouns: bool,
 ) -> Line:
     labels, said = some["label"].tolist(), some["answer"].tolist()
-    fair = {name: fairness(labels, said, some[column].tolist(), classes, positive) for name, column in columns.items()}
+    fair = {name: fairness(labels, said, some[column].tolist(), classes, positive) for name, column in judged.items()}
     jobs = resolution(labels, said, some[GROUPS[0]].tolist(), *list(classes)[:2]) if pronouns else None
     typical = _stereotypes(some, columns) if STEREOTYPE in classes else {}
     return Line(condition, variant, len(some), performance(labels, said, classes), fair, jobs, typical)
