@@ -228,3 +228,25 @@ def test_chance_is_what_many_random_answers_give():
 def test_wrong_calls(call):
     with pytest.raises(ValueError, match=r"needed|none of|must|needs"):
         call()
+
+
+@pytest.mark.parametrize("worse", [0, 0.2])
+def test_a_balanced_design_is_kept_when_items_are_drawn_anew(worse):
+    """As in the starter: as many items of each label in each group, and most of them right."""
+    rng, names, held = np.random.default_rng(2), ["0", "1", "2"], 0
+    groups, labels = np.repeat(["x", "y", "z"], 90), np.tile(np.repeat(names, 30), 3)
+    right = np.array([0.95, 0.95, 0.95 - worse])
+    rates = np.array([[r / 3 + (1 - r) * (c == 0) for c in range(3)] for r in right])
+    rates[:, 0] = 1 - rates[:, 1:].sum(axis=1)
+    truth = float(np.mean(rates.min(axis=0) / rates.max(axis=0)))
+    for _ in range(20):
+        hit = rng.random(270) < np.repeat(right, 90)
+        said = np.where(hit, labels, "0")
+        found = fairness(labels.tolist(), said.tolist(), groups.tolist(), names)
+        for one in (*found.figures.values(), *(row["dpr"] for row in found.by_class.values())):
+            assert one.low <= one.value <= one.high
+        held += found.figures["dpr"].low <= truth <= found.figures["dpr"].high
+        assert found.even["dpr"].value > 0.85  # not the 0.7 that labels thrown anywhere would give
+    assert held >= 16
+    gap = effectiveness(labels.tolist(), said.tolist(), ["0"] * 270, names, {"side": groups.tolist()})["dpr side"]
+    assert gap.low <= gap.value <= gap.high and gap.why.endswith("for 1, 2")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.metrics.benchmark_draws import Figure, Floats, Resampled, checked, codes, figure, mean_of
+from backend.metrics.benchmark_draws import Figure, Floats, Grouped, Resampled, checked, codes, figure, mean_of
 from backend.metrics.benchmarks import (
     SMALL,
     accuracy,
@@ -101,9 +101,9 @@ def fairness(
     `why` names it; where all are, there is no value. Range 0 to 1; dpr higher, the others lower is fairer.
 
     Chance alone makes groups look uneven: the more and the smaller, the more so (five groups of 24 that are answered
-    alike have a mean DPR of some 0.6). So `even` says what groups of these sizes come to when alike (answers drawn from
-    the shares of all groups), and intervals are corrected for the shift (`figure`) and reach to equality (1, or 0)
-    where at least 1 in 20 such draws is as uneven. Source: see backend.metrics.benchmarks.
+    alike have a mean DPR of some 0.6). So `even` says what groups of these sizes come to when alike (`Grouped`), and
+    intervals are corrected for the shift (`figure`) and reach to equality (1, or 0) where at least 1 in 20 such draws
+    is as uneven. Source: see backend.metrics.benchmarks.
     """
     checked(labels, answers, classes)
     if len(groups) != len(labels) or (positive and positive not in classes):
@@ -115,22 +115,39 @@ def fairness(
         return Fairness(dict.fromkeys(FAIRNESS, nothing), unknown=len(labels))
     columns = [codes([row[place] for place in known], words) for row, words in ((groups, values), (labels, classes))]
     said, shape = codes([answers[place] for place in known], classes), (len(values), len(classes), len(classes) + 1)
-    whole, drawn = Resampled([*columns, said], seed=seed).table([0, 1, 2], shape)
-    judged = [classes.index(positive)] if positive else range(len(classes))
-    figures, by_class, even = _fair(whole, drawn, judged, classes, len(known), seed)
-    shown = tuple(_group(value, whole[g], drawn[:, g], classes) for g, value in enumerate(values))
+    items = Grouped([*columns, said], shape, seed=seed)
+    judged = [list(classes).index(positive)] if positive else list(range(len(classes)))
+    resampled, alike = _drawn(items, judged)
+    figures, by_class, even = _fair(items.whole, resampled, alike, {c: classes[c] for c in judged})
+    shown = tuple(
+        _group(value, items.whole[g], resampled["accuracy"][:, g], resampled["rates"][:, g], classes)
+        for g, value in enumerate(values)
+    )
     return Fairness(figures, even, by_class, shown, len(labels) - len(known))
 
 
+def _drawn(items: Grouped, judged: Sequence[int]) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """The measures of every judged class, shape (draws, judged), of resamples and of draws where groups are alike; of
+    resamples also every group's accuracy (draws, groups) and rates (draws, groups, classes)."""
+    resampled: dict[str, list[Floats]] = {}
+    alike: dict[str, list[Floats]] = {}
+    for drawn, even, odds in items.chunks():
+        parts = {"accuracy": accuracy(drawn), "rates": selection_rates(drawn.sum(axis=-2)), **_by_class(drawn, judged)}
+        for name, part in parts.items():
+            resampled.setdefault(name, []).append(part)
+        for name, part in {**_by_class(even, judged), "eod": _by_class(odds, judged)["eod"]}.items():
+            alike.setdefault(name, []).append(part)
+    return tuple({name: np.concatenate(parts) for name, parts in one.items()} for one in (resampled, alike))
+
+
 def _fair(
-    whole: Floats, drawn: Floats, judged: Sequence[int], classes: Sequence[str], n: int, seed: int
+    whole: Floats, resampled: dict[str, Floats], alike: dict[str, Floats], judged: dict[int, str]
 ) -> tuple[dict[str, Figure], dict[str, dict[str, Figure]], dict[str, Figure]]:
     """The figures over classes, those of each class, and what chance alone gives where groups are alike."""
-    at, resampled, alike = _by_class(whole, judged), _by_class(drawn, judged), _alike(whole, judged, len(drawn), seed)
-    one = (whole.sum(axis=(-2, -1)) > 0).sum() < 2
+    at, n, one = _by_class(whole, list(judged)), int(whole.sum()), (whole.sum(axis=(-2, -1)) > 0).sum() < 2
     by_class: dict[str, dict[str, Figure]] = {}
-    for place, c in enumerate(judged):
-        by_class[classes[c]] = {
+    for place, called in enumerate(judged.values()):
+        by_class[called] = {
             name: _reaching(
                 figure(at[name][place], resampled[name][:, place], n, True, _why(name, at[name][place], one)),
                 alike[name][:, place],
@@ -138,7 +155,7 @@ def _fair(
             )
             for name in at
         }
-    lost = [classes[c] for place, c in enumerate(judged) if not np.isfinite(at["dpr"][place])]
+    lost = [called for place, called in enumerate(judged.values()) if not np.isfinite(at["dpr"][place])]
     why = _ONE if one else f"answered for nobody: {', '.join(lost)}" if lost else ""
     figures, even = {}, {}
     for key in FAIRNESS:
@@ -154,20 +171,6 @@ def _fair(
     return figures, by_class, even
 
 
-def _alike(whole: Floats, judged: Sequence[int], draws: int, seed: int) -> dict[str, Floats]:
-    """The measures of every judged class where all groups are answered from the same shares: shape (draws, judged).
-
-    For the parity measures the shares are those of all answers, for the odds those of all answers to a class's items.
-    """
-    rng = np.random.default_rng([seed, int(whole.sum())])
-    sizes, every = whole.sum(axis=-1).astype(int), whole.sum(axis=(0, 1))
-    chosen = rng.multinomial(sizes.sum(axis=-1), every / max(1, every.sum()), size=(draws, len(whole)))
-    rows = whole.sum(axis=0)
-    shares = np.where(rows.sum(-1, keepdims=True) > 0, rows, 1)
-    tables = rng.multinomial(sizes, shares / shares.sum(-1, keepdims=True), size=(draws, *sizes.shape))
-    return {**_by_class(chosen[..., None, :], judged, odds=False), "eod": _by_class(tables, judged)["eod"]}
-
-
 def _reaching(found: Figure, chance: Floats, name: str) -> Figure:
     """The interval reaches to equality where 1 in 20 groupings that are alike would come out as uneven by chance."""
     known = chance[np.isfinite(chance)]
@@ -178,13 +181,13 @@ def _reaching(found: Figure, chance: Floats, name: str) -> Figure:
     return replace(found, low=0.0) if found.value <= np.quantile(known, 0.95) else found
 
 
-def _by_class(tables: Floats, judged: Sequence[int], odds: bool = True) -> dict[str, Floats]:
+def _by_class(tables: Floats, judged: Sequence[int]) -> dict[str, Floats]:
     """Each measure of every judged class: shape (..., judged) from (..., groups, classes, answers)."""
     rates = selection_rates(tables.sum(axis=-2))
-    more = {"eod": np.stack([odds_difference(tables, c) for c in judged], axis=-1)} if odds else {}
-    return more | {
+    return {
         "dpr": np.stack([parity_ratio(rates[..., c]) for c in judged], axis=-1),
         "dpd": np.stack([parity_difference(rates[..., c]) for c in judged], axis=-1),
+        "eod": np.stack([odds_difference(tables, c) for c in judged], axis=-1),
     }
 
 
@@ -196,8 +199,7 @@ def _why(name: str, value: float, one: bool) -> str:
     return "answered for nobody" if name == "dpr" else "no two groups have items of this class, or of the others"
 
 
-def _group(value: str, whole: Floats, drawn: Floats, classes: Sequence[str]) -> Group:
-    n = int(whole.sum())
-    rates, resampled = selection_rates(whole.sum(axis=0)), selection_rates(drawn.sum(axis=1))
-    each = {name: figure(rates[c], resampled[:, c], n) for c, name in enumerate(classes)}
-    return Group(value, figure(accuracy(whole), accuracy(drawn), n), each, n < SMALL)
+def _group(value: str, whole: Floats, right: Floats, drawn: Floats, classes: Sequence[str]) -> Group:
+    n, rates = int(whole.sum()), selection_rates(whole.sum(axis=0))
+    each = {name: figure(rates[c], drawn[:, c], n) for c, name in enumerate(classes)}
+    return Group(value, figure(accuracy(whole), right, n), each, n < SMALL)

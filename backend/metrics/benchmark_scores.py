@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.metrics.benchmark_draws import Codes, Figure, Floats, Resampled, checked, codes, figure, mean_of
+from backend.metrics.benchmark_draws import Codes, Figure, Floats, Grouped, Resampled, checked, codes, figure, mean_of
 from backend.metrics.benchmarks import (
     accuracy,
     macro_f1,
@@ -61,27 +61,26 @@ def effectiveness(
     for name, values in groups.items():
         words = sorted({*values} - {""})
         known = np.array([bool(value) for value in values], bool)
-        row = [codes(values, words)[known], *(column[known] for column in columns[1:])]
-        found[f"dpr {name}"] = _parity_gap(row, (max(1, len(words)), k + 1, k + 1), judged, seed)
+        row = [codes(values, words)[known], *(column[known] for column in columns)]
+        found[f"dpr {name}"] = _parity_gap(row, (max(1, len(words)), k, k + 1, k + 1), judged, seed)
     return found
 
 
 def _parity_gap(row: list[Codes], shape: tuple[int, ...], judged: dict[int, str], seed: int) -> Figure:
     """The gap of the mean demographic parity ratio; its interval is corrected as that of the ratio is."""
-    items = Resampled(row, seed=seed)
-    whole, drawn = items.table([0, 1, 2], shape)
-    each = _gaps(whole, judged)
-    value, resampled = float(mean_of(each)), mean_of(_gaps(drawn, judged))
+    items = Grouped(row, shape, seed=seed)
+    each, n = _gaps(items.whole, judged), items.items.n
+    value = float(mean_of(each))
+    parts = [[mean_of(_gaps(part, judged)) for part in (drawn, alike)] for drawn, alike, _ in items.chunks()]
+    resampled, chance = (np.concatenate(some) for some in zip(*parts, strict=True))
     lost = [name for name, gap in zip(judged.values(), each, strict=True) if not np.isfinite(gap)]
     why = f"the ratio is undefined in a condition for {', '.join(lost)}" if lost else ""
-    found = figure(value, resampled, items.n, why=why)
+    found = figure(value, resampled, n, why=why)
     if not np.isfinite(found.low):
         return found
     move = 2 * (value - np.nanmean(resampled))
-    low, high = min(2 * value - found.high, found.low + move), max(2 * value - found.low, found.high + move)
-    sizes, shares = whole.sum(axis=(1, 2)).astype(int), whole.sum(axis=0).ravel() / items.n
-    alike = np.random.default_rng([seed, items.n]).multinomial(sizes, shares, size=(len(drawn), shape[0]))
-    chance = mean_of(_gaps(alike.reshape(len(drawn), *shape), judged))
+    low = min(2 * value - found.high, found.low + move, value)
+    high = max(2 * value - found.low, found.high + move, value)
     ends = quantiles(chance[np.isfinite(chance)], CONFIDENCE) if np.isfinite(chance).any() else (1.0, -1.0)
     if ends[0] <= value <= ends[1]:
         low, high = min(low, 0.0), max(high, 0.0)
@@ -89,9 +88,9 @@ def _parity_gap(row: list[Codes], shape: tuple[int, ...], judged: dict[int, str]
 
 
 def _gaps(tables: Floats, judged: dict[int, str]) -> Floats:
-    """Each judged class's ratio with the image less that without it: shape (..., judged) from counts by group and both
-    answers, (..., groups, with, without)."""
-    rates = [selection_rates(tables.sum(axis=axis)) for axis in (-1, -2)]
+    """Each judged class's ratio with the image less that without it: shape (..., judged) from counts by group, label
+    and both answers, (..., groups, labels, with, without)."""
+    rates = [selection_rates(tables.sum(axis=(-3, axis))) for axis in (-1, -2)]
     ratios = [np.stack([parity_ratio(rate[..., c]) for c in judged], axis=-1) for rate in rates]
     return ratios[0] - ratios[1]
 
