@@ -20,7 +20,7 @@ HEADS = ("DPR", "DPR worst", "DPD worst", "EOD", "EOD worst")
 def print_benched(name: str, task_name: str, done: Benched) -> None:
     """What a run did, and every figure of the task, with n and 95 % intervals over images."""
     task = done.source.tasks[task_name]
-    pace = f" ({done.asked / done.seconds:.1f} a second)" if done.asked and done.seconds else ""
+    pace = f" ({done.pace:.1f} a second)" if done.pace else ""
     print(f"{count(done.asked, 'prompt')} asked now{pace}, {done.there:,} answered before or asked in the same words.")
     for reason, number in done.lost.most_common(5):
         print(f"  without a class: {number:,} x {clean_text(reason)[:300]}")

@@ -37,6 +37,8 @@ class Benched:
     asked: int = 0
     there: int = 0
     seconds: float = 0.0
+    """Of all that was asked, an interrupted run's included; `pace` counts this run's prompts a second."""
+    pace: float = 0.0
     lost: Counter[str] = field(default_factory=Counter)
     source: BenchmarkSource | None = None
     answers: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -113,7 +115,7 @@ class _Run:
         self.model.notes += kept.notes
         missing = [key for key in keys if key not in known]
         missing.sort(key=lambda key: (keys[key][0].condition, keys[key][0].item.name))  # a picture is read once
-        step = progress(len(missing))
+        step, spent = progress(len(missing)), 0.0
         for start in range(0, len(missing), BATCH):
             began, batch = time.perf_counter(), missing[start : start + BATCH]
             answers = self._ask({key: keys[key][0] for key in batch}, broken)
@@ -121,7 +123,9 @@ class _Run:
             self.writer.keep(list(answers), part)
             known.update(answers)
             done.seconds += part.seconds
+            spent += part.seconds
             step(len(batch))
+        done.pace = len(missing) / spent if spent else 0.0
         done.asked, done.there = len(missing), sum(map(len, keys.values())) - len(missing)
         self._finish(keys, known, broken, done)
         return done

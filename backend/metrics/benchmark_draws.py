@@ -148,6 +148,16 @@ def figure(value: float, drawn: Floats, n: int, shifted: bool = False, why: str 
     return Figure(float(value), float(low), float(high), n, why)
 
 
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Names in a sentence, at most so many.
+
+    >>> some_of("abc"), some_of("abcdefg", 3)
+    ('a, b, c', 'a, b, c and 4 more')
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def mean_of(values: Floats) -> Floats:
     """The mean over the last axis of what is defined; NaN where nothing is."""
     known = np.isfinite(values)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from backend.metrics.benchmark_draws import Figure, Floats, Grouped, Resampled, checked, codes, figure, mean_of
+from backend.metrics.benchmark_draws import Figure, Floats, Grouped, Resampled, checked, codes, figure, mean_of, some_of
 from backend.metrics.benchmarks import (
     SMALL,
     accuracy,
@@ -156,7 +156,7 @@ def _fair(
             for name in at
         }
     lost = [called for place, called in enumerate(judged.values()) if not np.isfinite(at["dpr"][place])]
-    why = _ONE if one else f"answered for nobody: {', '.join(lost)}" if lost else ""
+    why = _ONE if one else f"answered for nobody: {some_of(lost)}" if lost else ""
     figures, even = {}, {}
     for key in FAIRNESS:
         name, _, worst = key.partition("_")

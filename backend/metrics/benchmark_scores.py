@@ -8,7 +8,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.metrics.benchmark_draws import Codes, Figure, Floats, Grouped, Resampled, checked, codes, figure, mean_of
+from backend.metrics.benchmark_draws import (
+    Codes,
+    Figure,
+    Floats,
+    Grouped,
+    Resampled,
+    checked,
+    codes,
+    figure,
+    mean_of,
+    some_of,
+)
 from backend.metrics.benchmarks import (
     accuracy,
     macro_f1,
@@ -74,7 +85,7 @@ def _parity_gap(row: list[Codes], shape: tuple[int, ...], judged: dict[int, str]
     parts = [[mean_of(_gaps(part, judged)) for part in (drawn, alike)] for drawn, alike, _ in items.chunks()]
     resampled, chance = (np.concatenate(some) for some in zip(*parts, strict=True))
     lost = [name for name, gap in zip(judged.values(), each, strict=True) if not np.isfinite(gap)]
-    why = f"the ratio is undefined in a condition for {', '.join(lost)}" if lost else ""
+    why = f"the ratio is undefined in a condition for {some_of(lost)}" if lost else ""
     found = figure(value, resampled, n, why=why)
     if not np.isfinite(found.low):
         return found
@@ -84,7 +95,7 @@ def _parity_gap(row: list[Codes], shape: tuple[int, ...], judged: dict[int, str]
     ends = quantiles(chance[np.isfinite(chance)], CONFIDENCE) if np.isfinite(chance).any() else (1.0, -1.0)
     if ends[0] <= value <= ends[1]:
         low, high = min(low, 0.0), max(high, 0.0)
-    return replace(found, low=float(max(-1.0, low)), high=float(min(1.0, high)))
+    return replace(found, low=round(max(-1.0, float(low)), 9) + 0.0, high=round(min(1.0, float(high)), 9) + 0.0)
 
 
 def _gaps(tables: Floats, judged: dict[int, str]) -> Floats:
