@@ -63,7 +63,7 @@ def run(
 ) -> Benched:
     """Ask a model what a plan holds and an audit does not hold yet, in all three conditions.
 
-    `anew` drops what is there of other weights, settings, words or images, `retry` asks again for what failed.
+    `anew` drops what is there of other weights, settings, words, groups or images, `retry` asks again for what failed.
     `progress(total)` gets the number of prompts to ask and returns a function that is called as n more are done.
     Raises SpecError, ProbeError and StoreError; what was answered before is kept.
     """
@@ -85,6 +85,7 @@ class _Run:
         self.writer = BenchmarkWriter(audit, model.spec.name)
         self.source = source_of(model, planned, model.check())
         self.mark = "\n".join([self.source.kind, self.source.model, self.source.fingerprint, self.source.settings])
+        self.reusable: dict[str, dict[str, Any]] = {}
         self.earlier = self._fitting(self.writer.earlier(), anew)
         self.items = {item.name: item for item in planned.items}
 
@@ -104,12 +105,14 @@ class _Run:
                 f"{self.audit.name} holds answers of {now.name!r} with another {what}: give this model another name in "
                 "its file, or drop those answers with --anew"
             )
+        if not wrong:  # the key of an answer holds all that was asked: it holds whatever it is sorted by
+            self.reusable = answered(earlier)
         return None if wrong else (there, table[table["task"] != task] if changed else table)
 
     def go(self, progress: Callable[[int], Callable[[int], object]]) -> Benched:
         done, (digests, broken) = Benched(), seen_items(self.planned.items)
         keys, kept = keyed(self.planned, digests), self.writer.kept(self.mark)
-        have = {**kept.answers, **answered(self.earlier)}
+        have = {**kept.answers, **self.reusable}
         known = {key: have[key] for key, some in keys.items() if self._fits(some[0], have.get(key))}
         done.seconds = kept.seconds if set(known) & set(kept.answers) else 0.0
         self.model.notes += kept.notes

@@ -46,7 +46,9 @@ def add_bench_commands(commands: Any) -> list[argparse.ArgumentParser]:
     ask.add_argument("--limit", type=whole_number, default=None, metavar="all|N", help=text)
     text = "fetch images that are not in the folder from their addresses, and keep them there"
     ask.add_argument("--fetch", action="store_true", help=text)
-    ask.add_argument("--anew", action="store_true", help="drop answers of other weights, settings, words or images")
+    ask.add_argument(
+        "--anew", action="store_true", help="drop answers of other weights, settings, words, groups or images"
+    )
     ask.add_argument("--retry-failed", action="store_true", help="ask again what failed in earlier runs")
     ask.add_argument("--dry-run", action="store_true", help="say what would be asked, and ask nothing")
     return [ask]
