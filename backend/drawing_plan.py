@@ -53,7 +53,7 @@ def plan_drawings(
         if direction == "image-to-image":
             found = pairs(audit, actions, most=drawing.images)
             shown = found.pairs
-            notes.append(found.note)
+            notes.append(f"For image-to-image: {found.note}")
         if not any("{action}" in text for text in texts):
             shown = _by_profession(shown)
         for action, rows in stratified(shown, limit):

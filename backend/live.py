@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,14 +64,15 @@ class Drawn:
 
 
 class Live:
-    """The systems of a spec, drawn from on demand. Raises SpecError where the spec cannot be used."""
+    """The systems of a spec, drawn from on demand; `line` may be shared with other work. Raises SpecError where the
+    spec cannot be used."""
 
-    def __init__(self, spec: Path) -> None:
+    def __init__(self, spec: Path, line: Line | None = None) -> None:
         systems = [system for system in load_spec(spec, KEYS).systems if system.kind != "folder"]
         if not systems:
             raise SpecError(f"{spec}: no system in it can draw: add one of another kind than folder")
         self.systems = {system.name: system for system in systems}
-        self._line = Line()
+        self._line = line or Line()
         self._made: dict[str, System] = {}
         self._loaded: System | None = None
         self._asker: Any = None
@@ -123,46 +122,17 @@ class Live:
 
         A visitor has one wish at a time. Closing the generator, or leaving it for SILENCE seconds, ends the work.
         """
-        ticket = self._line.join(visitor)
-        worker = threading.Thread(target=self._work, args=(wish, ticket), name="live")
-        try:
-            while before := self._line.before(ticket):
-                ticket.heard = time.monotonic()
-                yield News(waiting=before)
-                if ticket.stopped.wait(0.3):
-                    raise LiveError("Cancelled.")
-            worker.start()
-            yield from self._listen(ticket, worker)
-        finally:
-            ticket.stopped.set()
-            if worker.ident is None:  # it was never started: nothing else leaves the line
-                self._line.leave(ticket)
+        yield from self._line.served(visitor, lambda ticket: self._work(wish, ticket), News, News())
 
-    def _listen(self, ticket: Ticket, worker: threading.Thread) -> Iterator[News | Drawn]:
-        latest: Any = News()
-        while not isinstance(latest, Drawn):
-            ticket.heard = time.monotonic()
-            yield latest
-            try:
-                latest = ticket.news.get(timeout=0.4)
-            except queue.Empty:
-                if not worker.is_alive() and ticket.news.empty():
-                    raise LiveError("The drawing ended with an error, which the server's log tells.") from None
-            if isinstance(latest, LiveError):
-                raise latest
-        yield latest
-
-    def _work(self, wish: Wish, ticket: Ticket) -> None:
+    def _work(self, wish: Wish, ticket: Ticket) -> Drawn:
         try:
-            ticket.news.put(self._make(wish, ticket))
+            return self._make(wish, ticket)
         except StoppedError as stopped:
-            ticket.news.put(LiveError(str(stopped)))
+            raise LiveError(str(stopped)) from stopped
         except (SpecError, DescribeError) as error:
-            ticket.news.put(LiveError(f"{error}."))
+            raise LiveError(f"{error}.") from error
         except ImportError as error:
-            ticket.news.put(LiveError(f"A library is missing: say pip install -r requirements.txt ({error})."))
-        finally:
-            self._line.leave(ticket)
+            raise LiveError(f"A library is missing: say pip install -r requirements.txt ({error}).") from error
 
     def _make(self, wish: Wish, ticket: Ticket) -> Drawn:
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Who waits for the tab Live, in order, and who is taken to have left."""
+"""Who waits for the tab Live, in order, who is taken to have left, and how work is done for whoever's turn has come."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 MOST_WAITING = 8
 SILENCE = 20
 """Seconds after which a visitor who takes no news is taken to have left."""
+NAME = "live"
+"""What the thread that works is called."""
 
 
 class LiveError(Exception):
-    """Why nothing is drawn, in a sentence for the visitor."""
+    """Why nothing is drawn or asked, in a sentence for the visitor."""
 
 
 @dataclass
@@ -43,7 +47,7 @@ class Line:
             if self._closed:
                 raise LiveError("The app is being closed.")
             if any(ticket.visitor == visitor for ticket in self._tickets):
-                raise LiveError("Your last wish is still being drawn: wait for it, or cancel it.")
+                raise LiveError("Your last wish is still being worked on: wait for it, or cancel it.")
             if len(self._tickets) > MOST_WAITING:
                 raise LiveError(f"{MOST_WAITING} others wait already. Try again in a minute or two.")
             ticket = Ticket(visitor)
@@ -79,3 +83,58 @@ class Line:
     def _clear(self) -> None:
         for ticket in [ticket for ticket in self._tickets if not ticket.working and ticket.gone()]:
             self._tickets.remove(ticket)
+
+    def served(
+        self, visitor: str, work: Callable[[Ticket], Any], waiting: Callable[[int], Any], begun: Any
+    ) -> Iterator[Any]:
+        """Wait for a turn, then work in a thread: yields `waiting(n)` while n others come first, `begun`, what the work
+        puts into `ticket.news`, and last what it returns. Raises LiveError, also one that the work raises.
+
+        A visitor has one turn at a time. Closing the generator, or leaving it for SILENCE seconds, marks the ticket as
+        gone: the work asks `ticket.gone()` and ends.
+        """
+        ticket = self.join(visitor)
+        worker = threading.Thread(target=self._work, args=(work, ticket), name=NAME)
+        try:
+            while before := self.before(ticket):
+                ticket.heard = time.monotonic()
+                yield waiting(before)
+                if ticket.stopped.wait(0.3):
+                    raise LiveError("Cancelled.")
+            worker.start()
+            yield from _listen(ticket, worker, begun)
+        finally:
+            ticket.stopped.set()
+            if worker.ident is None:  # it was never started: nothing else leaves the line
+                self.leave(ticket)
+
+    def _work(self, work: Callable[[Ticket], Any], ticket: Ticket) -> None:
+        last: _Last | LiveError
+        try:
+            last = _Last(work(ticket))
+        except LiveError as error:
+            last = error
+        finally:
+            self.leave(ticket)  # before the news: whoever hears it may ask again at once
+        ticket.news.put(last)
+
+
+@dataclass(frozen=True)
+class _Last:
+    """What work returned: nothing comes after it."""
+
+    made: Any
+
+
+def _listen(ticket: Ticket, worker: threading.Thread, latest: Any) -> Iterator[Any]:
+    while not isinstance(latest, _Last):
+        ticket.heard = time.monotonic()
+        yield latest
+        try:
+            latest = ticket.news.get(timeout=0.4)
+        except queue.Empty:
+            if not worker.is_alive() and ticket.news.empty():
+                raise LiveError("The work ended with an error, which the server's log tells.") from None
+        if isinstance(latest, LiveError):
+            raise latest
+    yield latest.made

@@ -1,5 +1,24 @@
 """The tabs, in the order of a story. Adding one is a module with SLUG, TITLE and build, and its name here."""
 
-from explorers import about, browse, captions, faces, live, neighbours, neutrality, published, regions, representation
+from explorers import (
+    about,
+    browse,
+    captions,
+    faces,
+    hiring,
+    live,
+    neighbours,
+    neutrality,
+    published,
+    regions,
+    representation,
+)
 
-EXPLORERS = (browse, faces, regions, representation, captions, neighbours, neutrality, live, published, about)
+GROUPS = {
+    "See": (browse, faces),
+    "Measure": (regions, representation, captions, neighbours),
+    "Probe": (neutrality, hiring, live),
+    "About": (published, about),
+}
+"""What stands above the tabs, for the eye."""
+EXPLORERS = tuple(module for group in GROUPS.values() for module in group)

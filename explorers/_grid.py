@@ -15,6 +15,7 @@ import pandas as pd
 
 from backend.metrics.intervals import wilson
 from backend.store import Audit
+from explorers._live_ask_links import ask_html
 from explorers._neighbours_links import similar_html
 from explorers._shared import address, count, escape, percent
 from explorers._texts import texts_html
@@ -256,6 +257,7 @@ def detail(audit: Audit, row: int) -> str:
         f"<h2>{escape(data['subject'])}, {escape(data['system'])}, number {escape(data['number'])}</h2>"
         f"{texts_html(audit, row)}<dl>{rows}</dl>"
         f'<p class="lk-actions"><a class="lk-button" href="image/{name}/download" download>Download the original</a> '
-        f'<a class="lk-button lk-view" href="?{escape(more)}">All of this system and subject</a></p>'
+        f'<a class="lk-button lk-view" href="?{escape(more)}">All of this system and subject</a> '
+        f"{ask_html(audit, row)}</p>"
         f"{similar_html(audit, row)}</div></div>"
     )

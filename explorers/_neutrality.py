@@ -74,12 +74,15 @@ def total(audit: Audit, asked: Asked, measure: str) -> Cell:
 
 @lru_cache(maxsize=256)
 def turns(audit: Audit, asked: Asked, measure: str) -> dict[str, list[tuple[int, Cell]]]:
-    """A measure by "paraphrase" and by "rotation", where there were several: each with its number, over the other."""
+    """A measure by "paraphrase" and by "rotation", where there were several: each with its number, over the other.
+
+    A system that draws is offered no options: there "rotation" counts its drawings, and there is nothing to compare.
+    """
     answers, found = answers_of(audit, asked), {}
     for name in ("paraphrase", "rotation"):
         column = answers.frame[name].to_numpy()
         numbers = np.unique(column).tolist()
-        numbers = numbers if len(numbers) > 1 else []
+        numbers = numbers if len(numbers) > 1 and not (name == "rotation" and asked.draws) else []
         found[name] = list(zip(numbers, cells_of([answers.table(column == n) for n in numbers], measure), strict=True))
     return found
 

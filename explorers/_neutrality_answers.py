@@ -13,6 +13,7 @@ from explorers import _neutrality as data
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers._grid import figures
+from explorers._live_ask_links import ask_address
 from explorers._neutrality import Heat, Row
 from explorers._neutrality_html import bar_html
 from explorers._neutrality_view import Asked, NeutralityView, to_address
@@ -48,7 +49,8 @@ def panel_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
         '<section id="lk-neutral-answers" tabindex="-1" aria-labelledby="lk-neutral-cell"><h3 id="lk-neutral-cell">'
         f'The answers behind a cell: {escape(title)}</h3><p class="lk-count">{escape(said)}.</p>'
         f"{bar_html(cell, large=True)}{_kinds(here, cell.counts, columns)}"
-        f"{_inputs(audit, here, asked, part, columns)}{_pager(here, len(found), pages)}{_more(audit, row)}</section>"
+        f"{_inputs(audit, here, asked, part, columns)}{_pager(here, len(found), pages)}{_more(audit, row, asked)}"
+        "</section>"
     )
 
 
@@ -72,6 +74,7 @@ def _kinds(view: NeutralityView, counts: Sequence[int], columns: Sequence[str]) 
 def _inputs(audit: Audit, view: NeutralityView, asked: Asked, part: pd.DataFrame, columns: Sequence[str]) -> str:
     """A page of answers, input by input."""
     turned = data.answers_of(audit, asked).frame["rotation"].nunique() > 1
+    drawn = asked.draws
     several = part["profession"].nunique() > 1
     made = ""
     for (_, profession), own in part.groupby(["input", "profession"], sort=False, observed=True):
@@ -82,21 +85,25 @@ def _inputs(audit: Audit, view: NeutralityView, asked: Asked, part: pd.DataFrame
         pictures = figures(audit, rows, to_address(view)) if len(rows) else ""
         made += (
             f'<div class="lk-asked"><h4>{name}{escape(action)}</h4><div class="lk-asked-body">{pictures}'
-            f"{_answers(own, columns, turned)}</div></div>"
+            f"{_answers(own, columns, turned, drawn)}</div></div>"
         )
     return f'<div class="lk-askeds">{made}</div>'
 
 
-def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool) -> str:
-    """One input's answers; with the option that came first where the options were `turned`."""
+def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool, drawn: bool) -> str:
+    """One input's answers; with the option that came first where the options were `turned`, or, of a system that
+    draws, the number of the drawing."""
     chances = any(len(held) for held in own["probabilities"])
-    head = f"<th scope=col>Wording</th>{'<th scope=col>First option</th>' if turned else ''}<th scope=col>Answer</th>"
+    second = ("Drawing" if drawn else "First option") if turned else ""
+    head = f"<th scope=col>Wording</th>{f'<th scope=col>{second}</th>' if second else ''}"
+    head += f"<th scope=col>{'What the judge answered' if drawn else 'Answer'}</th>"
     head += "<th scope=col>Probabilities</th>" if chances else ""
     options = columns[:-1]
     rows = ""
     for one in own.itertuples(index=False):
         cells = f"<td>{int(one.paraphrase) + 1}</td>"
-        cells += f"<td>{escape(options[int(one.rotation) % len(options)])}</td>" if turned else ""
+        turn = int(one.rotation) + 1 if drawn else escape(options[int(one.rotation) % len(options)])
+        cells += f"<td>{turn}</td>" if turned else ""
         cells += f"<td>{_answer(one, columns)}</td>"
         cells += f"<td>{_chances(one.probabilities, options)}</td>" if chances else ""
         rows += f"<tr>{cells}</tr>"
@@ -145,12 +152,22 @@ def _pager(view: NeutralityView, total: int, pages: int) -> str:
     )
 
 
-def _more(audit: Audit, row: Row) -> str:
-    """A link to the audit's pictures of a profession, where it has any."""
-    if row.kind != "profession" or not len(audit.rows(subset="professions", profession=row.professions[0])):
+def _more(audit: Audit, row: Row, asked: Asked) -> str:
+    """Links to asking the same now, and to the audit's pictures of a profession, where it has any."""
+    if row.kind != "profession":
         return ""
-    query = escape(address("browse", audit=audit.name, p=[row.professions[0]]))
-    return f'<p class="lk-reading"><a class="lk-view" href="?{query}">The pictures of this profession in Browse</a></p>'
+    name, links = row.professions[0], ""
+    if not asked.draws:
+        links += _link("Ask this model about this profession now (Live)", ask_address(asked, name))
+    else:
+        links += "The drawings that were judged are not kept. "
+    if len(audit.rows(subset="professions", profession=name)):
+        links += _link("The pictures of this profession in Browse", address("browse", audit=audit.name, p=[name]))
+    return f'<p class="lk-reading">{links}</p>' if links else ""
+
+
+def _link(text: str, query: str) -> str:
+    return f'<a class="lk-view" href="?{escape(query)}">{escape(text)}</a> '
 
 
 def answers_table(audit: Audit, view: NeutralityView, shown: Heat) -> pd.DataFrame:

@@ -49,6 +49,11 @@ class Asked(NamedTuple):
         """What names it within a view: "smollm2/informed-direct/"."""
         return f"{self.model}/{self.style}/{self.culture}"
 
+    @property
+    def draws(self) -> bool:
+        """Whether a picture was asked for: then no options were shown, and a rotation counts drawings."""
+        return self.direction.endswith("to-image")
+
 
 @dataclass(frozen=True)
 class NeutralityView:

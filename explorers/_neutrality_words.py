@@ -183,7 +183,7 @@ def _total_words(audit: Audit, view: NeutralityView, shown: Heat, asked: Asked) 
         first = "Least neutral: " if measure == "delta_neutrality" else "Furthest from even: "
     if measure in ("ag", "delta_ag", "delta_neutrality"):
         top = max(range(len(columns) - 2), key=lambda place: cell.counts[place])
-        share = percent(cell.counts[top] / cell.chosen) if cell.chosen else "none"
+        share = f"{cell.counts[top]:,}" if cell.chosen else "none"
         return (
             f"{first}{who}. Of {cell.chosen:,} answers that chose, {share} chose {columns[top]} ({value}); {neutral:,} "
             f"of all {cell.answers:,} answers said “no preference”, {unread:,} were unreadable, refused or missing "

@@ -1,4 +1,4 @@
-"""Live: a prompt of the visitor's own, drawn now, with what a question-answering model says of each picture."""
+"""Live: a prompt of the visitor's own, drawn now, or a question put to a model now; one line for both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,19 @@ from backend.spec import SpecError
 from backend.starter.captions import known_words, profession_prompt
 from backend.starter.words import PROFESSIONS
 from backend.store import Audit
+from backend.waiting import Line
 from explorers._live import WELCOME, drawn_html, news_html, problem_html
+from explorers._live_ask_controls import QUERY, Panel
+from explorers._live_ask_links import ASK
 from explorers._shared import ASSETS, Params, View, address, escape, first
 
 SLUG = "live"
 TITLE = "Live"
 SPEC = ASSETS / "specs" / "starter.toml"
 DEFAULTS = {"images": 8, "seed": 1, "steps": 20, "guidance": 2.0}
+DRAW = "draw"
+MODES = [("Draw pictures", DRAW), ("Ask a model", ASK)]
+__all__ = ["QUERY", "SLUG", "TITLE", "build"]
 AT_ONCE = 16
 """Visitors whose wishes Gradio lets come to backend.live, which lets fewer than that wait."""
 
@@ -48,12 +53,51 @@ The words that the starter's systems were taught: {words}.
 
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
+    line = Line()
+    mode = gr.Radio(MODES, value=DRAW, label="What to do here", elem_id="lk-live-mode", elem_classes="lk-modes")
+    with gr.Column() as drawing:
+        live, inputs, profession = _draw(address_bar, line)
+    with gr.Column(visible=False) as asking:
+        panel = Panel(stores, address_bar, line, {"concurrency_limit": AT_ONCE, "concurrency_id": SLUG})
+
+    def switched(chosen: Any, *values: Any) -> list[Any]:
+        asks = chosen == ASK
+        shown = panel.address(values[len(inputs) :]) or address(SLUG, do=ASK)
+        return [*_shown(asks), shown if asks else _address(live, values[: len(inputs)])]
+
+    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    own = panel.outputs[: len(panel.inputs)]
+    mode.input(switched, [mode, *inputs, *own], [drawing, asking, address_bar], **quiet)
+
+    def opened(params: Params) -> list[Any]:
+        asks = first(params, "do") == ASK
+        drawn = _open(live, params) if live else []
+        return [ASK if asks else DRAW, *_shown(asks), *drawn, *panel.open(params)]
+
+    more = [profession] if live else []
+    return View([mode, drawing, asking, *inputs, *more, *panel.outputs], opened, line.close)
+
+
+def _shown(asks: bool) -> list[gr.Column]:
+    return [gr.Column(visible=not asks), gr.Column(visible=asks)]
+
+
+def _address(live: Live | None, values: Sequence[Any]) -> str:
+    """The address of what the controls of drawing hold; of the panel alone where that cannot be drawn."""
     try:
-        live = Live(Path(os.environ.get("LIKENESS_SYSTEMS") or SPEC))
+        return address(SLUG, **asdict(live.wish(*values))) if live else address(SLUG)
+    except LiveError:
+        return address(SLUG)
+
+
+def _draw(address_bar: gr.HTML, line: Line) -> tuple[Live | None, list[Any], Any]:
+    """The panel that draws: what it draws with, its inputs, and the list of professions."""
+    try:
+        live = Live(Path(os.environ.get("LIKENESS_SYSTEMS") or SPEC), line)
     except SpecError as error:
         print(f"Error: Live: {error}", file=sys.stderr)
         gr.HTML(f'<h2>Draw it now</h2><p class="lk-problem" role="alert">{escape(error)}</p>')
-        return View([], lambda params: [])
+        return None, [], None
     intro = INTRO + "".join(map(problem_html, lacking(live.systems.values())))
     gr.HTML(intro, elem_classes="lk-board", apply_default_css=False)
     inputs, profession = _controls(live)
@@ -75,7 +119,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         event(drawing, inputs, [board, address_bar], concurrency_limit=AT_ONCE, concurrency_id=SLUG, **quiet)
     cancel.click(stop, None, None, queue=False, **quiet)
     profession.input(_prompt_of, profession, inputs[1], queue=False, **quiet)
-    return View([*inputs, profession], partial(_open, live), live.close)
+    return live, inputs, profession
 
 
 def _controls(live: Live) -> tuple[list[Any], gr.Dropdown]:

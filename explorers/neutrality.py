@@ -18,6 +18,7 @@ from explorers import _neutrality_models as beside
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._neutrality_cautions import cautions_html
 from explorers._neutrality_published import SOURCE
 from explorers._neutrality_view import NeutralityView, to_address
 from explorers._shared import Params, View, escape, first, params_of
@@ -238,7 +239,7 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
     blank = not figure.data
     filled = [
         words.heading_html(audit, view),
-        words.sentence_html(audit, view, shown) if shown else "",
+        words.sentence_html(audit, view, shown) + cautions_html(audit, view, shown.columns) if shown else "",
         beside.models_html(audit, view, shown),
         gr.Plot(visible=False) if blank else gr.Plot(finish(figure, title, source), visible=True),
         "" if blank else png_html("lk-neutral-models-chart", f"{SLUG}-models", csv),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import os
 import shutil
 
 import asked
 import pytest
 from asked import model_of
+from tiny_ask import make_lm
 
-from backend.probes import smollm2
+from backend.probes import made, smollm2
 from backend.probes.ask import ProbeError, Prompt, ask
+from backend.probes.made import digest
 from backend.probes.text import TextModel
 
 
@@ -69,6 +72,76 @@ def test_a_conversion_is_whole_or_not_there(package, tmp_path, monkeypatch):
     assert smollm2.converted(package) == place and len(tries) == 3
     package.write_bytes(b"GGUF of another version")
     assert smollm2.converted(package) != place
+
+
+def converted_once(monkeypatch):
+    def convert(path, into):
+        (into / "config.json").write_text("{}")
+        (into / "model.safetensors").write_bytes(path.read_bytes() * 2)
+
+    monkeypatch.setattr(smollm2, "find_spec", lambda name: object())
+    monkeypatch.setattr(smollm2, "_convert", convert)
+
+
+def test_what_is_as_it_was_is_not_hashed_again(package, monkeypatch):
+    converted_once(monkeypatch)
+    place = smollm2.converted(package)
+    assert smollm2.converted(package) == place and set(made.read_record(place)) == {"files", "source"}
+    read = []
+    for module in (made, smollm2):
+        monkeypatch.setattr(module, "digest", lambda path: read.append(path.name) or digest(path))
+    assert smollm2.converted(package) == place and read == []
+    os.utime(package, (1, 1))
+    os.utime(place / "model.safetensors", (1, 1))
+    assert smollm2.converted(package) == place and read == ["some.gguf", "model.safetensors"]
+    assert smollm2.converted(package) == place and len(read) == 2
+    os.utime(package, (2, 2))
+    package.write_bytes(b"GGUg")  # as long as before
+    assert smollm2.converted(package) != place
+    (place / "made.json").write_text('{"files": [1], "source": 5')
+    package.write_bytes(b"GGUF")
+    assert smollm2.converted(package) == place and set(made.read_record(place)) == {"files", "source"}
+
+
+@pytest.mark.parametrize(
+    ("harm", "name"),
+    [
+        (lambda place: (place / "model.safetensors").write_bytes(b"GGUFGGUf"), "model.safetensors"),
+        (lambda place: (place / "model.safetensors").unlink(), "model.safetensors"),
+        (lambda place: (place / "adapter_config.json").touch(), "adapter_config.json"),
+    ],
+)
+def test_a_converted_model_that_was_changed_is_not_used(package, monkeypatch, harm, name):
+    converted_once(monkeypatch)
+    place = smollm2.converted(package)
+    smollm2.converted(package)
+    harm(place)
+    for _ in range(2):
+        with pytest.raises(ProbeError, match=f"{name} is not as it was made: delete this folder"):
+            smollm2.converted(package)
+
+
+def test_where_nothing_can_be_recorded_all_is_found_out_again(package, monkeypatch):
+    converted_once(monkeypatch)
+    place = smollm2.converted(package)
+
+    def full(*_, **__):
+        raise OSError("no room")
+
+    monkeypatch.setattr(made.tempfile, "mkstemp", full)
+    assert smollm2.converted(package) == place and made.read_record(place) == {}
+
+
+def test_a_trial_is_made_once_for_the_same_libraries_and_numbers(tmp_path, monkeypatch):
+    place = make_lm(tmp_path / "smollm2-abc")
+    monkeypatch.setattr(smollm2, "packaged", lambda: tmp_path)
+    monkeypatch.setattr(smollm2, "converted", lambda path: place)
+    tries = []
+    monkeypatch.setattr(TextModel, "_try", lambda self: tries.append(self.spec.options["dtype"]))
+    for dtype in ("float32", "float32", "bfloat16", "bfloat16"):
+        assert model_of("lm", "smollm2", dtype=dtype).check() == "abc"
+    assert tries == ["float32", "bfloat16"]
+    assert len(model_of("lm", place).check()) == 64 and len(tries) == 3  # no packaged model: tried at each load
 
 
 def test_two_conversions_at_once_end_in_one(package, tmp_path, monkeypatch):

@@ -18,9 +18,29 @@ from backend.metrics.neutrality import (
     pairwise,
     tally,
 )
+from backend.metrics.sameness import sameness
 
 PUBLISHED = ROOT / "assets" / "published"
 KEYS = ["direction", "model", "attribute"]
+
+
+def test_sameness_by_a_plain_loop_and_without_an_interval_where_all_agree():
+    rng = np.random.default_rng(0)
+    inputs = [f"i{k}" for k in range(40) for _ in range(6)]
+    turns = [turn for _ in range(40) for turn in range(6)]
+    answers = rng.choice(["a", "b", "c"], len(inputs), p=[0.6, 0.3, 0.1]).tolist()
+    right = 0
+    for turn in range(6):
+        own = [answer for answer, of in zip(answers, turns, strict=True) if of == turn]
+        right += max(own.count(answer) for answer in "abc")
+    found = sameness(inputs, turns, answers)
+    assert found.value == pytest.approx(right / 240) and found.n == 240
+    assert found.low < found.value < found.high and found.high - found.low < 0.2
+    alike = sameness(inputs, turns, [str(turn) for turn in turns])
+    assert alike.value == 1 and np.isnan(alike.low)
+    assert np.isnan(sameness([], [], []).value)
+    with pytest.raises(ValueError, match="as many inputs"):
+        sameness(["x"], [1, 2], ["a"])
 
 
 def images():

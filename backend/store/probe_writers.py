@@ -54,9 +54,11 @@ class Kept:
 class ProbeWriter:
     """Writes one model's answers. The caller holds the audit's lock."""
 
+    KIND = "probe"
+
     def __init__(self, audit: Audit, name: str) -> None:
         self.audit = audit
-        self.stage = f"probe-{name}"
+        self.stage = f"{self.KIND}-{name}"
         self.file = stage_files(self.stage)[0]
         self.folder = (audit.folder / self.file).with_suffix(".parts")
 

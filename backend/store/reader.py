@@ -27,6 +27,7 @@ from backend.store.checks import (
 from backend.store.faces import Faces
 from backend.store.files import StoreError, audit_folder, check_files, read_manifest
 from backend.store.frames import read_frame
+from backend.store.hiring import Hiring
 from backend.store.neighbours import Neighbours
 from backend.store.probes import Probes
 from backend.store.shards import Shard
@@ -124,6 +125,7 @@ class Audit:
         self.texts = Texts(folder, manifest, rows)
         self.probes = Probes(folder, manifest, rows)
         self.benchmarks = Benchmarks(folder, manifest, rows)
+        self.hiring = Hiring(folder, manifest)
         self.neighbours = Neighbours(folder, manifest, rows, self.vectors)
         self.faces = Faces(folder, manifest, self.vectors, self.generations)
         for name, entry in manifest["stages"].items():
