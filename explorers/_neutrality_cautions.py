@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from backend.metrics.neutrality import FEWEST, NEUTRAL, Measure
 from backend.metrics.sameness import sameness
-from backend.records import count
+from backend.records import clean_text, count
 from backend.store import Audit
 from explorers import _neutrality as data
 from explorers import _neutrality_words as words
@@ -63,11 +63,17 @@ def caution(audit: Audit, view: NeutralityView, asked: Asked) -> str:
     )
 
 
+def _note(audit: Audit, asked: Asked) -> str:
+    """What was shown to a model, and who judged its drawings; of the other direction nothing."""
+    note = clean_text(audit.probes.sources[asked.model].note)
+    return note.partition(" For image-to-image:")[0] if asked.direction == "text-to-image" else note
+
+
 def cautions_html(audit: Audit, view: NeutralityView, columns: tuple[Asked, ...]) -> str:
     """The cautions of a view's columns, at most MOST of them; "" where there are none."""
     said = [one for one in (caution(audit, view, asked) for asked in columns) if one]
     if any(asked.direction != TEXT for asked in columns):
-        notes = {audit.probes.sources[asked.model].note: None for asked in columns}
+        notes = {_note(audit, asked): None for asked in columns}
         said = [*(f"What was shown, and who judged. {note}" for note in notes if note), *said]
     if not said:
         return ""

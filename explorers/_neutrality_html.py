@@ -156,13 +156,15 @@ def left_out_html(audit: Audit, view: NeutralityView) -> str:
 
 
 def notes_html(audit: Audit, shown: Heat) -> str:
-    """What a view's models are, what their answers rest on, and whether some are left out."""
+    """What a view's models are, what their answers rest on, and whether some are left out. What they were shown stands
+    above already, where pictures play a part (`cautions_html`)."""
     items = ""
+    told = any(asked.direction != "text-to-text" for asked in shown.columns)
     for name in dict.fromkeys(asked.model for asked in shown.columns):
         source = audit.probes.sources[name]
         said = f"{source.model} ({source.kind})"
         said += f"; at most {count(source.limit, 'input')} were allowed" if source.limit else ""
-        said += f". {clean_text(source.note)}" if source.note else "."
+        said += f". {clean_text(source.note)}" if source.note and not told else "."
         if not audit.probes.current(name):
             said += " Its answers about pictures are left out: the audit's pictures changed since. Run its probe again."
         items += f"<li><b>{escape(words.title_of(audit, name))}</b>: {escape(said)}</li>"

@@ -265,7 +265,7 @@ def test_notes_and_limits_of_models_are_told(stores, audit, monkeypatch):
     view = view_of(stores, "direction=image-to-text")
     shown = data.heat(audit, view)
     assert "at most 40 inputs were allowed" in notes_html(audit, shown)
-    assert "it has no neutral ones" in notes_html(audit, shown)
+    assert "it has no neutral ones" in cautions.cautions_html(audit, view, shown.columns)
     assert "are left out" not in notes_html(audit, shown)
     monkeypatch.setattr(audit.probes, "current", lambda name: False)
     assert "are left out: the audit" in notes_html(audit, shown)
