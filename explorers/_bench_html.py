@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend.metrics.benchmark_draws import Figure
+from backend.metrics.benchmark_figures import Fairness
 from backend.metrics.benchmark_summary import Line, Summary
 from backend.metrics.benchmarks import SMALL
 from backend.records import clean_text
@@ -144,11 +145,18 @@ def _whys(found: Summary, by: str) -> str:
         held = line.fairness.get(by)
         if held and held.figures["dpr"].why:
             where = state.CONDITIONS[line.condition] + (", wrong description added" if line.variant else "")
-            said[where] = held.figures["dpr"].why
+            said[where] = held.figures["dpr"].why + _same(held)
     if not said:
         return ""
-    told = "; ".join(f"{where}: {why}" for where, why in said.items())
-    return f'<p class="lk-reading">* Undefined, and left out of the mean. {escape(told[:1000])}.</p>'
+    told = "; ".join(f"{where}, {why}" for where, why in said.items())
+    return f'<p class="lk-reading">* Undefined for some answers, which are left out: {escape(told[:1000])}.</p>'
+
+
+def _same(held: Fairness) -> str:
+    """Where all got one and the same answer, so that a ratio of 1 tells nothing: which."""
+    names = [name for name in (held.groups[0].rates if held.groups else ()) if name]
+    one = next((name for name in names if all(group.rates[name].value == 1 for group in held.groups)), "")
+    return f" (all got the answer “{one}”, so the ratio of 1 tells nothing)" if one else ""
 
 
 def added_html(audit: Audit, view: BenchView) -> str:

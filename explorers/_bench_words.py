@@ -17,14 +17,14 @@ NEAR = 1e-9
 
 
 def share(value: float) -> str:
-    """A share in whole per cent, a small one with a decimal.
+    """A share in whole per cent; one near 0 or 1 with a decimal.
 
-    >>> share(0.9611), share(0.047), share(0.0), share(float("nan"))
-    ('96 %', '4.7 %', '0 %', 'no value')
+    >>> share(0.9611), share(0.047), share(0.9989), share(1.0), share(float("nan"))
+    ('96 %', '4.7 %', '99.9 %', '100 %', 'no value')
     """
     if value != value:
         return "no value"
-    return f"{100 * value:.1f} %" if 0 < 100 * value < 9.95 else f"{100 * value:.0f} %"
+    return f"{100 * value:.1f} %" if 0 < 100 * value < 9.95 or 99.05 <= 100 * value < 99.95 else f"{100 * value:.0f} %"
 
 
 def ratio(value: float) -> str:
@@ -166,7 +166,7 @@ def fair_words(fair: Fairness, by: str, task: BenchmarkTask) -> str:
         said += f"; groups of these sizes that are answered alike come to {ratio(even.value)} ({span(even)}) by chance"
     if one.low == one.low:
         far = one.high < 1 - NEAR
-        said += ": groups differ by more than chance makes" if far else ": no more than chance makes"
+        said += ": less even than chance alone makes it" if far else ": chance alone can make that"
     return said + (f". Left out: {one.why}." if one.why else ".")
 
 
