@@ -16,6 +16,7 @@ from tqdm import tqdm
 from backend.build import build, status
 from backend.commands import add_vector_commands, regions_number, run_embed, run_import_embedding, words_number
 from backend.commands_actions import add_actions_command, run_actions
+from backend.commands_bench import add_bench_commands, run_benchmark
 from backend.commands_hire import add_hire_commands, run_hire
 from backend.commands_probe import add_probe_commands, run_probe
 from backend.commands_text import add_text_commands, run_describe, run_import_texts
@@ -85,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
     text = f"how many visual words pictures are compared by (default: {WORDS:,}, or as many as there are)"
     build_.add_argument("--words", type=words_number, default=0, help=text, **number)
     more = [*add_vector_commands(commands), *add_text_commands(commands), *add_probe_commands(commands)]
-    more += add_hire_commands(commands)
+    more += [*add_bench_commands(commands), *add_hire_commands(commands)]
     add_actions_command(commands)
     table = commands.add_parser("status", help="check every byte of an audit and print its stages")
     table.add_argument("name", metavar="NAME", help="the audit's name: cache/NAME")
@@ -268,6 +269,7 @@ COMMANDS = {
     "describe": run_describe,
     "import-texts": run_import_texts,
     "probe": run_probe,
+    "benchmark": run_benchmark,
     "hire": run_hire,
     "actions": run_actions,
     "build": run_build,

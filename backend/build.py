@@ -255,8 +255,13 @@ def status(audit: Audit) -> list[dict[str, Any]]:
         rows.append(_status_row(audit, f"neighbours-{kind}", neighbour_stages.state(audit, kind)))
     for name in audit.manifest["stages"]:
         kind, called, _ = stage_parts(name)
-        if kind in ("embed", "regions", "map", "text", "probe", "hire"):
-            whole = {"text": audit.texts.complete, "probe": audit.probes.current, "hire": bool}.get(kind)
+        if kind in ("embed", "regions", "map", "text", "probe", "bench", "hire"):
+            whole = {
+                "text": audit.texts.complete,
+                "probe": audit.probes.current,
+                "bench": audit.benchmarks.current,
+                "hire": bool,
+            }.get(kind)
             current = whole(called) if whole else audit.vectors.current(name)
             rows.append(_status_row(audit, name, "done" if current else "stale"))
     about_faces = [name for name in audit.manifest["stages"] if stage_parts(name)[0] in ("faces", "averages")]

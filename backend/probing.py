@@ -24,7 +24,7 @@ from backend.store.probes import DIRECTIONS, KEYS, LONGEST_NOTE, SCHEMA
 BATCH = 96
 """Prompts that a kill can cost."""
 MOST_PIXELS = 178_000_000
-ALONE = {"vlm": ("text-to-text", IMAGE), "blip-vqa": (IMAGE,)}
+ALONE = {"vlm": ("text-to-text", IMAGE), "blip-vqa": (IMAGE,), "clip": (IMAGE,)}
 """Kind -> the directions that a model of it is asked in where nobody says which; the others read text."""
 
 

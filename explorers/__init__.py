@@ -2,6 +2,7 @@
 
 from explorers import (
     about,
+    benchmarks,
     browse,
     captions,
     faces,
@@ -17,7 +18,7 @@ from explorers import (
 GROUPS = {
     "See": (browse, faces),
     "Measure": (regions, representation, captions, neighbours),
-    "Probe": (neutrality, hiring, live),
+    "Probe": (neutrality, hiring, benchmarks, live),
     "About": (published, about),
 }
 """What stands above the tabs, for the eye."""

@@ -112,6 +112,18 @@ ROOMS = {
     },
     "backend.commands_hire": {"backend", "tqdm"},
     "backend.commands_probe": {"backend", "tqdm"},
+    "backend.benchmarks": {
+        *("backend.records", "backend.spec", "backend.pictures", "backend.importers", "backend.metrics.neutrality"),
+        *("backend.probes", "backend.store.benchmarks", "httpx"),
+    },
+    "backend.bench_plan": {"backend.benchmarks", "backend.probes", "backend.records", "backend.spec", "backend.store"},
+    "backend.bench_answers": {
+        *("backend.bench_plan", "backend.benchmarks", "backend.metrics.neutrality", "backend.pictures"),
+        *("backend.probe_answers", "backend.probes", "backend.records", "backend.store"),
+    },
+    "backend.benching": {"backend", "PIL"},
+    "backend.bench_report": {"backend"},
+    "backend.commands_bench": {"backend", "tqdm"},
     "backend.acting": {"backend.probes", "backend.spec", "filelock"},
     "backend.commands_actions": {"backend", "tqdm"},
     "backend.build": {"backend"},
@@ -142,8 +154,8 @@ ROOMS = {
 }
 """Room -> what its modules may import beside the standard library, numpy, pandas and their own package."""
 PACKAGES = (
-    *("backend.describers", "backend.importers", "backend.metrics", "backend.neighbours", "backend.probes"),
-    *("backend.starter", "backend.store", "backend.systems"),
+    *("backend.benchmarks", "backend.describers", "backend.importers", "backend.metrics", "backend.neighbours"),
+    *("backend.probes", "backend.starter", "backend.store", "backend.systems"),
 )
 ALWAYS = {"numpy", "pandas"}
 LAZY = {

@@ -10,15 +10,22 @@ from typing import Any
 
 from backend.probes.base import Answer, Model, ModelSpec, ProbeError, Prompt, checked_prompts
 from backend.probes.chat import ChatAPI
+from backend.probes.clip import ClipModel
 from backend.probes.text import TextModel
 from backend.probes.vision import BlipModel, VisionModel
 from backend.records import clean_text
 from backend.spec import Key, SpecError, checked_table, find
 
-KINDS: dict[str, type[Model]] = {"lm": TextModel, "vlm": VisionModel, "blip-vqa": BlipModel, "openai-chat": ChatAPI}
+KINDS: dict[str, type[Model]] = {
+    "lm": TextModel,
+    "vlm": VisionModel,
+    "blip-vqa": BlipModel,
+    "clip": ClipModel,
+    "openai-chat": ChatAPI,
+}
 """To add a kind: one class and one line here."""
-FILES = ("styles_file", "options_file", "professions_file")
-"""What a model is asked with, where it is not what assets/probes has: paths as in `model`."""
+FILES = ("styles_file", "options_file", "professions_file", "benchmarks_file")
+"""What a model is asked with, where it is not what assets/probes, or assets/benchmarks, has: paths as in `model`."""
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 _COMMON = {
     "name": Key(str),

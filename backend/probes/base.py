@@ -124,6 +124,10 @@ class Model(ABC):
     """The keys that this kind takes, beside name, kind, title and batch."""
     SEES: ClassVar[bool] = True
     """Whether it takes pictures."""
+    READS: ClassVar[bool] = True
+    """Whether it reads the question: what it does not read cannot change its answers."""
+    BLIND: ClassVar[bool] = True
+    """Whether it answers without a picture, too."""
     PACKAGES: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, spec: ModelSpec) -> None:

@@ -153,6 +153,7 @@ class BlipModel(Local):
     """
 
     KEYS: ClassVar = {"model": Key(str)}
+    BLIND: ClassVar = False
 
     def load(self, place: str) -> list[str]:
         try:

@@ -6,11 +6,14 @@ files.py says how files become whole, shards.py holds images, reader.py has `Aud
 writes them; arrays.py holds the one, summaries.py the other of their files.
 neighbours.py reads and neighbour_writers.py writes what finds images that are like another (`Audit.neighbours`).
 texts.py reads captions and answers (`Audit.texts`), text_writers.py writes them; probes.py and probe_writers.py do so
-with what models answered to neutral inputs (`Audit.probes`), hiring.py, hiring_checks.py and hiring_writers.py with
-what they answered about two applicants (`Audit.hiring`). faces.py reads detections and average
-faces (`Audit.faces`), face_tables.py says what they must be, face_writers.py writes them.
+with what models answered to neutral inputs (`Audit.probes`), benchmarks.py and benchmark_writers.py with what they
+answered in benchmarks (`Audit.benchmarks`), hiring.py, hiring_checks.py and hiring_writers.py with what they answered
+about two applicants (`Audit.hiring`). faces.py reads detections and average faces (`Audit.faces`), face_tables.py says
+what they must be, face_writers.py writes them.
 """
 
+from backend.store.benchmark_writers import BenchmarkWriter, write_benchmarks
+from backend.store.benchmarks import BenchmarkSource, BenchmarkTask
 from backend.store.checks import stage_parts
 from backend.store.face_writers import FaceWriter, detection_row, write_averages
 from backend.store.faces import Faces, averages_stage
@@ -35,6 +38,9 @@ __all__ = [
     "LONGEST_TEXT",
     "Audit",
     "AuditWriter",
+    "BenchmarkSource",
+    "BenchmarkTask",
+    "BenchmarkWriter",
     "ColourWriter",
     "EmbeddingWriter",
     "FaceWriter",
@@ -63,6 +69,7 @@ __all__ = [
     "interrupted",
     "stage_parts",
     "write_averages",
+    "write_benchmarks",
     "write_hiring",
     "write_links",
     "write_map",

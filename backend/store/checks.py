@@ -24,16 +24,17 @@ MOST = 2**53
 OTHER_COLUMN = re.compile(r"(label|extra)_\w{1,64}")
 """As importers name columns: 60 letters, and a number where two would be the same."""
 _FILE = re.compile(
-    r"((images|measures|embeddings|regions|map|text|probes|hiring|neighbours|faces)/)?[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
+    r"((images|measures|embeddings|regions|map|text|probes|benchmarks|hiring|neighbours|faces)/)?"
+    r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 )
 _STAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NAME = r"[a-z0-9][a-z0-9-]{0,39}"
 """An embedding's name."""
 _VECTORS = re.compile(
-    rf"(embed|map|text|probe|hire)-({NAME})|(regions|averages)-({NAME})-([1-9][0-9]{{0,3}})"
+    rf"(embed|map|text|probe|bench|hire)-({NAME})|(regions|averages)-({NAME})-([1-9][0-9]{{0,3}})"
     rf"|(neighbours)-(colour|words|embedding-{NAME})"
 )
-_FOLDERS = {"text": "text", "probe": "probes", "hire": "hiring"}
+_TABLES = {"text": "text", "probe": "probes", "bench": "benchmarks", "hire": "hiring"}
 _NEIGHBOURS = {"colour": [""], "words": ["-codebook", "-offsets", "-postings", "-graph"]}
 """The ends of the names of files that a search by "colour" and by "words" needs; one in an embedding has the others."""
 
@@ -44,7 +45,7 @@ def measure_file(name: str) -> str:
 
 
 def stage_parts(name: str) -> tuple[str, str, int]:
-    """What a stage's name says: its kind ("embed", "regions", "map", "text", "probe", "hire", "faces",
+    """What a stage's name says: its kind ("embed", "regions", "map", "text", "probe", "bench", "hire", "faces",
     "averages", "neighbours", else "measure"), its embedding, describer, model or kind of neighbours, and k.
 
     >>> stage_parts("regions-blip-vqa-24"), stage_parts("averages"), stage_parts("colourfulness")
@@ -63,8 +64,8 @@ def stage_files(name: str) -> list[str]:
     kind, embedding, k = stage_parts(name)
     if kind in ("embed", "map"):
         return [f"{'embeddings' if kind == 'embed' else 'map'}/{embedding}.npy"]
-    if kind in _FOLDERS:
-        return [f"{_FOLDERS[kind]}/{embedding}.parquet"]
+    if kind in _TABLES:
+        return [f"{_TABLES[kind]}/{embedding}.parquet"]
     if kind == "neighbours":
         return [f"neighbours/{embedding}{part}.npy" for part in _NEIGHBOURS.get(embedding, ["-levels", "-links"])]
     if kind == "faces":

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from backend.records import AXES, LATER_AXES, MIME, UNSPECIFIED
+from backend.store.benchmarks import Benchmarks
 from backend.store.checks import (
     GENERATIONS,
     REPORT,
@@ -123,6 +124,7 @@ class Audit:
         self.vectors = Vectors(folder, manifest, rows)
         self.texts = Texts(folder, manifest, rows)
         self.probes = Probes(folder, manifest, rows)
+        self.benchmarks = Benchmarks(folder, manifest, rows)
         self.hiring = Hiring(folder, manifest)
         self.neighbours = Neighbours(folder, manifest, rows, self.vectors)
         self.faces = Faces(folder, manifest, self.vectors, self.generations)

@@ -1,0 +1,54 @@
+"""Fetching a picture that a benchmark names by its address; only where somebody asked for it (--fetch)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from backend.pictures import MAX_BYTES, PictureError, read_facts
+
+SECONDS, REDIRECTS = 20, 5
+
+
+def fetcher(progress: Callable[[int], object] = lambda done: None) -> Callable[[str, Path], str]:
+    """What fetches one picture: given an address and a path, it keeps the picture there, whole, and returns "", or
+    why it could not. `progress(1)` is called after each. Addresses that are dead stay so: nothing is tried twice."""
+    import httpx
+
+    client = httpx.Client(follow_redirects=True, timeout=SECONDS, max_redirects=REDIRECTS)
+
+    def fetch(address: str, path: Path) -> str:
+        try:
+            data = _read(client, address)
+            read_facts(data)
+        except httpx.TimeoutException:
+            return f"no answer within {SECONDS} s"
+        except httpx.HTTPStatusError as error:
+            return f"HTTP {error.response.status_code}"
+        except (httpx.TransportError, OSError):
+            return "the network, or its server, could not be reached"
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.CookieConflict, ValueError, PictureError) as error:
+            return str(error) if type(error) is ValueError else "it is no address of a picture"
+        finally:
+            progress(1)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(data)
+        os.replace(part, path)
+        return ""
+
+    return fetch
+
+
+def _read(client, address: str) -> bytes:
+    if not address.lower().startswith(("http://", "https://")):
+        raise ValueError("it is no http address")
+    found = bytearray()
+    with client.stream("GET", address) as answer:
+        answer.raise_for_status()
+        for chunk in answer.iter_bytes():
+            found += chunk
+            if len(found) > MAX_BYTES:
+                raise ValueError(f"more than {MAX_BYTES:,} bytes")
+    return bytes(found)

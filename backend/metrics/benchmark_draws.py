@@ -1,0 +1,178 @@
+"""Items drawn anew: what every interval of a benchmark rests on.
+
+An item is a picture with one question. Items that agree in truth, group and answers are drawn together as one cell of
+a multinomial, which is the same as drawing items and needs no loop. Where two conditions are compared, an item keeps
+its answers of both (paired).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backend.metrics.bootstrap import CONFIDENCE, DRAWS, quantiles
+from backend.metrics.neutrality import Measure
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+LARGEST = 20_000_000
+"""Numbers of a table of resamples that are held at a time."""
+
+
+@dataclass(frozen=True)
+class Figure(Measure):
+    """A measure with its interval and n (NaN where it has none); `why` says why there is no value, or what it omits."""
+
+    why: str = ""
+
+
+def codes(values: Sequence[str], words: Sequence[str]) -> Codes:
+    """The place of every value among the words; their number where it is none.
+
+    >>> codes(["b", "a", "?"], ["a", "b"]).tolist()
+    [1, 0, 2]
+    """
+    places = {word: place for place, word in enumerate(words)}
+    return np.array([places.get(value, len(words)) for value in values], np.int64)
+
+
+class Resampled:
+    """Items as rows of codes, and `draws` resamples of them.
+
+    By hand: two items alike cannot be drawn otherwise.
+
+    >>> items = Resampled([np.array([0, 0]), np.array([1, 1])], draws=3)
+    >>> whole, drawn = items.table([0, 1], (2, 3))
+    >>> whole.tolist(), drawn.shape, bool((drawn == whole).all())
+    ([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]], (3, 2, 3), True)
+    """
+
+    def __init__(self, columns: Sequence[Codes], draws: int = DRAWS, seed: int = 0) -> None:
+        rows = np.stack(columns, axis=1)
+        self.n = len(rows)
+        self.cells, self.counts = np.unique(rows, axis=0, return_counts=True)
+        rng = np.random.default_rng([seed, self.n])
+        self.drawn = rng.multinomial(self.n, self.counts / max(1, self.n), size=draws) if self.n else None
+        self.draws = draws
+
+    def table(self, columns: Sequence[int], shape: tuple[int, ...], some: slice = slice(None)) -> tuple[Floats, Floats]:
+        """Counts by some of the columns, of that shape: of all items, and of (some) resamples (draws, ...)."""
+        size, draws = int(np.prod(shape)), len(range(self.draws)[some])
+        whole, drawn = np.zeros(size), np.zeros((draws, size))
+        if self.n:
+            flat = np.ravel_multi_index(tuple(self.cells[:, column] for column in columns), shape)
+            order = np.argsort(flat, kind="stable")
+            places, starts = np.unique(flat[order], return_index=True)
+            whole[places] = np.add.reduceat(self.counts[order], starts)
+            drawn[:, places] = np.add.reduceat(self.drawn[some][:, order], starts, axis=1)
+        return whole.reshape(shape), drawn.reshape(draws, *shape)
+
+
+class Grouped:
+    """Items by group, label and answers, with resamples of them, and draws in which all groups are answered alike.
+
+    By hand: two groups of one item of each label, all answered "0": no resample can be otherwise.
+
+    >>> items = Grouped([np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.zeros(4, int)], (2, 2, 3), draws=2)
+    >>> items.designed, [bool((part == items.whole).all()) for part in next(items.chunks())]
+    (True, [True, True, True])
+
+    Where the labels are as evenly spread over groups as chance would not have it (chi-square below its 5 % quantile),
+    that is how the data were made, and it is kept: items are drawn within each group and label, n - 1 of n (Rao and Wu
+    1988), and alike are groups whose items of a label have the same shares. Else items are drawn from all of them, and
+    alike are groups with the same shares of labels and answers, or, for the odds, of answers to each label.
+    """
+
+    def __init__(self, columns: Sequence[Codes], shape: tuple[int, ...], draws: int = DRAWS, seed: int = 0) -> None:
+        self.items = Resampled(columns, draws, seed)
+        self.whole = self.items.table(range(len(shape)), shape, slice(0))[0]
+        self.rng, self.draws = np.random.default_rng([seed, self.items.n, 1]), draws
+        self.sizes = self.whole.reshape(*shape[:2], -1).sum(axis=-1).astype(np.int64)
+        self.designed = _designed(self.sizes)
+
+    def chunks(self) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """Resamples, alike, alike for the odds, some draws at a time: shape (draws, groups, labels, answers, ...)."""
+        shape, cells = self.whole.shape, self.whole.reshape(*self.sizes.shape, -1)
+        step = max(1, LARGEST // self.whole.size)
+        for start in range(0, self.draws, step):
+            some = slice(start, min(start + step, self.draws))
+            count = some.stop - start
+            odds = self._within(self.sizes, cells.sum(axis=0), count).reshape(count, *shape)
+            if self.designed:
+                fewer = np.where(self.sizes > 1, self.sizes - 1, self.sizes)
+                scale = self.sizes / np.maximum(fewer, 1)
+                drawn = (self._within(fewer, cells, count) * scale[..., None]).reshape(count, *shape)
+                yield drawn, odds, odds
+                continue
+            drawn = self.items.table(range(len(shape)), shape, some)[1]
+            every = cells.sum(axis=0).ravel()
+            alike = self.rng.multinomial(self.sizes.sum(axis=1), every / max(1, every.sum()), size=(count, shape[0]))
+            yield drawn, alike.reshape(count, *shape), odds
+
+    def _within(self, sizes: Codes, cells: Floats, count: int) -> Floats:
+        """So many items of every group and label, drawn from the shares of `cells`."""
+        total = cells.sum(axis=-1, keepdims=True)
+        shares = np.where(total > 0, cells, 1) / np.where(total > 0, total, cells.shape[-1])
+        return self.rng.multinomial(sizes, shares, size=(count, *sizes.shape))
+
+
+def _designed(sizes: Codes) -> bool:
+    """Whether labels (columns) are spread over groups (rows) more evenly than chance would have them."""
+    from scipy.stats import chi2
+
+    table = sizes[sizes.sum(axis=1) > 0][:, sizes.sum(axis=0) > 0]
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    if freedom < 1:
+        return False
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    return bool(((table - expected) ** 2 / expected).sum() < chi2.ppf(0.05, freedom))
+
+
+def figure(value: float, drawn: Floats, n: int, shifted: bool = False, why: str = "") -> Figure:
+    """A measure with the interval of its resamples.
+
+    Plain quantiles; `shifted`: for measures that chance moves one way (even groups never come out quite even), the two
+    corrected intervals of `neutrality.measures`, joined, within 0 and 1. One item, or no defined resample: no interval.
+    """
+    known = drawn[np.isfinite(drawn)]
+    if not np.isfinite(value) or n < 2 or not len(known):
+        return Figure(float(value), np.nan, np.nan, n, why)
+    low, high = quantiles(known, CONFIDENCE)
+    if shifted:
+        move = 2 * (value - known.mean())
+        low, high = min(2 * value - high, low + move), max(2 * value - low, high + move)
+        low, high = max(0.0, min(low, value)), min(1.0, max(high, value))
+    return Figure(float(value), float(low), float(high), n, why)
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Names in a sentence, at most so many.
+
+    >>> some_of("abc"), some_of("abcdefg", 3)
+    ('a, b, c', 'a, b, c and 4 more')
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def mean_of(values: Floats) -> Floats:
+    """The mean over the last axis of what is defined; NaN where nothing is."""
+    known = np.isfinite(values)
+    number = known.sum(axis=-1)
+    return np.divide(
+        np.where(known, values, 0).sum(axis=-1), number, out=np.full(number.shape, np.nan), where=number > 0
+    )
+
+
+def checked(labels: Sequence[str], answers: Sequence[str], classes: Sequence[str]) -> None:
+    """Raise ValueError where lengths differ, there are too few classes, or a label is none of them."""
+    if len(labels) != len(answers):
+        raise ValueError("as many labels as answers are needed")
+    if len({*classes}) < len(classes) or len(classes) < 2:
+        raise ValueError("two classes or more are needed, and they must differ")
+    strange = sorted({*labels} - {*classes})
+    if strange:
+        raise ValueError(f"the label {strange[0]!r} is none of the classes {', '.join(classes)}")

@@ -1,0 +1,51 @@
+"""What models answered in benchmarks, as the tab Benchmarks counts it: every figure of a task, and wrong answers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from backend.metrics.benchmark_summary import Summary, summarise
+from backend.store import Audit
+from explorers._bench_view import LONGEST
+
+__all__ = ["answers_of", "summary_of", "title_of", "wrong_answers"]
+LONGEST_TITLE = 60
+
+
+@lru_cache(maxsize=16)
+def answers_of(audit: Audit, model: str, task: str) -> pd.DataFrame:
+    """The answers of a model to one task, as stored."""
+    table = audit.benchmarks.table(model)
+    return table[table["task"].astype(str) == task].reset_index(drop=True)
+
+
+@lru_cache(maxsize=64)
+def summary_of(audit: Audit, model: str, task: str) -> Summary:
+    """Every figure of a model's answers to one task."""
+    asked = audit.benchmarks.sources[model].tasks[task]
+    table = answers_of(audit, model, task)
+    return summarise(table, asked.classes, asked.groups, asked.positive, asked.family == "pronoun", asked.chance)
+
+
+@lru_cache(maxsize=32)
+def wrong_answers(audit: Audit, model: str, task: str, condition: str) -> pd.DataFrame:
+    """The answers of a condition that are not the label, those that the model held for surest first.
+
+    Columns as stored, and `sure`: the probability given to the answer, NaN where none is stored. Adversarial questions
+    are left out.
+    """
+    table = answers_of(audit, model, task)
+    plain = (table["condition"].astype(str) == condition) & (table["variant"].astype(str) == "")
+    some = table[plain & (table["answer"].astype(str) != table["label"].astype(str))]
+    sure = [float(max(held)) if len(held) else np.nan for held in some["probabilities"]]
+    return some.assign(sure=sure).sort_values("sure", ascending=False, kind="stable").reset_index(drop=True)
+
+
+def title_of(audit: Audit, model: str) -> str:
+    """A model's name for people, cut, with its own name where two would be the same."""
+    titles = {name: source.title[:LONGEST_TITLE] or name for name, source in audit.benchmarks.sources.items()}
+    same = list(titles.values()).count(titles[model]) > 1
+    return (f"{titles[model]} ({model})" if same else titles[model])[:LONGEST]

@@ -1,0 +1,107 @@
+"""The view of Benchmarks and its address: the task, whose answers, the attribute, a page of wrong ones. No Gradio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from backend.store import Audit, BenchmarkTask
+from explorers._shared import Params, address, first
+
+SLUG = "benchmarks"
+CONDITIONS = {"image": "with image", "text": "text only", "random": "random"}
+MOST_MODELS = 6
+LONGEST = 300
+
+
+@dataclass(frozen=True)
+class BenchView:
+    """Everything the tab shows, and all that its address holds.
+
+    `task` names a task of the audit ("" where it has none), `models` those chosen, () for all, `by` the attribute
+    whose groups are compared ("": the task has none). `wrong` is the model whose wrong answers are listed ("": the
+    first), `condition` the run they come from, `page` the page of them, from 1.
+    """
+
+    audit: str
+    task: str = ""
+    models: tuple[str, ...] = ()
+    by: str = ""
+    published: bool = True
+    wrong: str = ""
+    condition: str = "image"
+    page: int = 1
+
+
+def tasks_of(audit: Audit) -> dict[str, BenchmarkTask]:
+    """Every task that a model of the audit did, in the order of models."""
+    found: dict[str, BenchmarkTask] = {}
+    for source in audit.benchmarks.sources.values():
+        for name, task in source.tasks.items():
+            found.setdefault(name, task)
+    return found
+
+
+def models_of(audit: Audit, task: str) -> list[str]:
+    """The models that did a task."""
+    return [name for name, source in audit.benchmarks.sources.items() if task in source.tasks]
+
+
+def shown_models(audit: Audit, view: BenchView) -> list[str]:
+    """The models that a view shows, at most MOST_MODELS."""
+    return [name for name in models_of(audit, view.task) if not view.models or name in view.models][:MOST_MODELS]
+
+
+def attributes(task: BenchmarkTask) -> list[str]:
+    """The attributes whose groups can be compared.
+
+    The first of a pronoun task is the occupation, which has its own measure; categories of stereotypes are no groups
+    of people (backend.metrics.benchmark_summary).
+    """
+    if "stereotype" in task.classes:
+        return []
+    return list(task.groups[1:] if task.family == "pronoun" else task.groups)
+
+
+def wrong_model(audit: Audit, view: BenchView) -> str:
+    """The model whose wrong answers are listed; "" where none is shown."""
+    shown = shown_models(audit, view)
+    return view.wrong if view.wrong in shown else next(iter(shown), "")
+
+
+def from_params(stores: Mapping[str, Audit], params: Params) -> BenchView:
+    """The view that an address asks for. What it names and nothing has falls back to the default, without error."""
+    with_answers = (audit for audit in stores.values() if audit.benchmarks.sources)
+    audit = stores.get(first(params, "audit")) or next(with_answers, None) or next(iter(stores.values()))
+    tasks = tasks_of(audit)
+    task = first(params, "task")[:LONGEST]
+    task = task if task in tasks else next(iter(tasks), "")
+    wanted, have = set(params.get("m", [])[:100]), models_of(audit, task)
+    groups = attributes(tasks[task]) if task else []
+    by, wrong, condition = (first(params, name)[:LONGEST] for name in ("by", "wrong", "condition"))
+    page = first(params, "p", "1")
+    return BenchView(
+        audit.name,
+        task,
+        tuple(name for name in have if name in wanted),
+        by if by in groups else next(iter(groups), ""),
+        first(params, "published", "1") != "0",
+        wrong if wrong in have else "",
+        condition if condition in ("image", "text") else "image",
+        int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 7 and int(page) else 1,
+    )
+
+
+def to_address(view: BenchView) -> str:
+    """The query string that restores a view."""
+    return address(
+        SLUG,
+        audit=view.audit,
+        task=view.task,
+        m=list(view.models),
+        by=view.by,
+        published="" if view.published else "0",
+        wrong=view.wrong,
+        condition=view.condition if view.condition != "image" else "",
+        p=view.page if view.page > 1 else "",
+    )

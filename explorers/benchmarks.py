@@ -1,0 +1,173 @@
+"""Benchmarks: do they measure bias, and is the model fair on them? ("Mapping Bias in VLMs", sections 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+
+from backend.store import Audit
+from explorers import _bench as data
+from explorers import _bench_errors as errors
+from explorers import _bench_files as files
+from explorers import _bench_html as parts
+from explorers import _bench_published as published
+from explorers import _bench_published_html as theirs
+from explorers import _bench_scatter as scatter
+from explorers import _bench_view as state
+from explorers import _bench_words as words
+from explorers._bench_view import BenchView, to_address
+from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._shared import Params, View, escape, params_of
+
+SLUG = state.SLUG
+TITLE = "Benchmarks"
+table = files.table
+
+NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one; Published results need none.</p>"
+DRAWER = (
+    '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
+    'aria-controls="lk-bench-controls">Choose task and models</button></p>'
+)
+STEP = """
+window.likeness.connect(query => {
+  const board = document.querySelector('#lk-bench-heading');
+  const here = Boolean(board && board.checkVisibility());
+  if (here) trigger('submit', {query});
+  return here;
+}, 'benchmarks');
+"""
+PNG = "window.likenessCharts && window.likenessCharts.png(element);"
+
+
+def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
+    """Make the tab's components and events; see `_shared.View`."""
+    if not stores:
+        gr.HTML(NO_AUDIT)
+        return View([], lambda params: [])
+    made = _components(stores)
+    inputs = [made.audit, made.task, made.models, made.by, made.published, made.wrong, made.condition]
+    outputs = [*inputs, *made.shown]
+
+    def changed(*values: Any) -> list[Any]:
+        view = state.from_params(stores, _params(values))
+        return [*_updates(stores[view.audit], view), to_address(view)]
+
+    def open_view(params: Params) -> list[Any]:
+        view = state.from_params(stores, params)
+        return _updates(stores[view.audit], view)
+
+    def stepped(event: gr.EventData) -> list[Any]:
+        return open_view(params_of(str(getattr(event, "query", ""))))
+
+    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+    for box in inputs:
+        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **quiet)
+    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **quiet)
+    return View(outputs, open_view)
+
+
+def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
+    """What the components hold, read like an address: both come from a browser."""
+    names = ("audit", "task", "m", "by", "published", "wrong", "condition")
+    held = dict(zip(names, values, strict=True))
+    found = {name: [value] for name, value in held.items() if isinstance(value, str)}
+    found["m"] = [str(one) for one in held["m"]] if isinstance(held["m"], list) else []
+    found["published"] = ["1" if held["published"] is True else "0"]
+    return found
+
+
+def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
+    """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
+    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
+    made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-bench-steps")
+    made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-bench-audit")
+    heading = gr.HTML(min_height=64, elem_id="lk-bench-heading", **board)
+    gr.HTML(DRAWER, **board)
+    with gr.Column(elem_id="lk-bench-controls"), gr.Row():
+        made.task = _box("Task", "task", 240)
+        made.models = gr.Dropdown(
+            label="Models (none: all)", multiselect=True, elem_id="lk-bench-models", min_width=200
+        )
+        made.by = _box("Compare groups of", "by", 160)
+        made.published = gr.Checkbox(True, label="Published models too", min_width=160)
+    sentence = gr.HTML(min_height=60, **board)
+    conditions, added = gr.HTML(**board), gr.HTML(**board)
+    chart = gr.HTML(**board), gr.Plot(**plot_options("lk-bench-chart")), gr.HTML(js_on_load=PNG, **board)
+    groups, scores, others = gr.HTML(**board), gr.HTML(**board), gr.HTML(**board)
+    with gr.Column() as for_errors:
+        gr.HTML("<h3>Where is it wrong?</h3>", **board)
+        with gr.Row():
+            made.wrong = _box("Wrong answers of", "wrong", 240)
+            made.condition = _box("Asked", "condition", 160)
+        listed = gr.HTML(**board)
+    asked = gr.HTML(**board)
+    with gr.Accordion("How to read this", open=False):
+        gr.Markdown(parts.HOW)
+    with gr.Accordion("What this cannot show", open=False):
+        gr.Markdown(parts.CANNOT)
+    made.shown = [heading, sentence, conditions, added, *chart, groups, scores, others, for_errors, listed, asked]
+    return made
+
+
+def _box(label: str, name: str, width: int) -> gr.Dropdown:
+    return gr.Dropdown(label=label, elem_id=f"lk-bench-{name}", min_width=width)
+
+
+def _choices(audit: Audit, view: BenchView) -> list[Any]:
+    """The updates of the controls; those that have nothing to choose from are not shown."""
+    tasks, models = state.tasks_of(audit), state.models_of(audit, view.task)
+    groups = state.attributes(tasks[view.task]) if view.task else []
+    named = [(data.title_of(audit, name), name) for name in models]
+    shown = [(title, name) for title, name in named if name in state.shown_models(audit, view)]
+    runs = [(said, name) for name, said in state.CONDITIONS.items() if name != "random"]
+    return [
+        view.audit,
+        gr.Dropdown(_titled(tasks), value=view.task or None, visible=bool(tasks)),
+        gr.Dropdown(named, value=list(view.models), multiselect=True, visible=len(named) > 1),
+        gr.Dropdown(groups, value=view.by or None, visible=len(groups) > 1),
+        gr.Checkbox(value=view.published, visible=bool(tasks)),
+        gr.Dropdown(shown, value=state.wrong_model(audit, view) or None, visible=len(shown) > 1),
+        gr.Dropdown(runs, value=view.condition),
+    ]
+
+
+def _titled(tasks: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The tasks with their titles, and their own names where two titles would be the same."""
+    titles = [task.title for task in tasks.values()]
+    return [
+        (f"{task.title} ({name})" if titles.count(task.title) > 1 else task.title or name, name)
+        for name, task in tasks.items()
+    ]
+
+
+def _updates(audit: Audit, view: BenchView) -> list[Any]:
+    """One update per component of `outputs` in build, in their order."""
+    filled = [
+        words.heading_html(),
+        words.state_html(audit, view) or parts.without_html(audit),
+        parts.conditions_html(audit, view),
+        parts.added_html(audit, view),
+        *_chart(audit, view),
+        parts.groups_html(audit, view),
+        parts.scores_html(audit, view),
+        theirs.published_html(view),
+        gr.Column(visible=bool(view.task)),
+        errors.errors_html(audit, view),
+        parts.asked_html(audit, view),
+    ]
+    return [*_choices(audit, view), *map(unbroken, filled)]
+
+
+def _chart(audit: Audit, view: BenchView) -> list[Any]:
+    """The chart of performance against fairness, with its words and buttons."""
+    figure = scatter.scatter_figure(audit, view)
+    if not figure.data:
+        return ["", gr.Plot(visible=False), ""]
+    source = f"audit {view.audit}, task {view.task}; thin lines: 95 % intervals; n: in the CSV"
+    source += f"<br>hollow: {published.SOURCE}, without n or intervals" if scatter.their_marks(view) else ""
+    drawn = finish(figure, "Macro-F1 and demographic parity ratio", source)
+    below = png_html("lk-bench-chart", f"{SLUG}-tradeoff", f"csv/{SLUG}?{escape(to_address(view))}")
+    return [scatter.scatter_html(audit, view), gr.Plot(drawn, visible=True), below]
