@@ -85,7 +85,7 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
     made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-bench-steps")
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-bench-audit")
-    heading = gr.HTML(min_height=64, elem_id="lk-bench-heading", **board)
+    heading = gr.HTML(words.heading_html(), min_height=64, elem_id="lk-bench-heading", **board)
     gr.HTML(DRAWER, **board)
     with gr.Column(elem_id="lk-bench-controls"), gr.Row():
         made.task = _box("Task", "task", 240)
