@@ -153,10 +153,11 @@ def _whys(found: Summary, by: str) -> str:
 
 
 def _same(held: Fairness) -> str:
-    """Where all got one and the same answer, so that a ratio of 1 tells nothing: which."""
-    names = [name for name in (held.groups[0].rates if held.groups else ()) if name]
-    one = next((name for name in names if all(group.rates[name].value == 1 for group in held.groups)), "")
-    return f" (all got the answer “{one}”, so the ratio of 1 tells nothing)" if one else ""
+    """Where nobody got more than one of the answers, so that a ratio near 1 tells nothing: which."""
+    given = {name for group in held.groups for name, one in group.rates.items() if one.value > 0}
+    if len(given) != 1:
+        return ""
+    return f" (“{next(iter(given))}” is the only answer it gave, so a ratio near 1 tells nothing)"
 
 
 def added_html(audit: Audit, view: BenchView) -> str:

@@ -51,14 +51,16 @@ def scatter_figure(audit: Audit, view: BenchView) -> go.Figure:
     for name in dict.fromkeys(row.model for row in theirs):
         mine = [row for row in theirs if row.model == name]
         points = [(row.condition, row.macro_f1, row.dpr, f"{name}, published") for row in mine]
-        _joined(drawn, points, GREY, hollow=True)
+        _joined(drawn, points, "", GREY, hollow=True)
+    if theirs:
+        drawn.data[-1].update(name="published", showlegend=True)  # one entry for all of them
     for place in dict.fromkeys(mark[0] for mark in own):
         mine = [mark for mark in own if mark[0] == place]
         colour = SYSTEM_COLOURS[place % 8]
         for _, _, _, x, y in mine:
             _cross(drawn, x, y, colour)
         points = [(condition, x.value, y.value, _told(title, x, y)) for _, title, condition, x, y in mine]
-        _joined(drawn, points, colour, hollow=False)
+        _joined(drawn, points, plot_text(mine[0][1], 1, 40), colour, hollow=False)
     axis = {"range": [LOW, HIGH], "dtick": 0.2, "tick0": 0, "fixedrange": True, "zeroline": False, "ticks": ""}
     axis |= {"gridcolor": "rgba(127,127,127,0.25)"}
     drawn.update_layout(
@@ -77,7 +79,9 @@ def _told(title: str, x: Figure, y: Figure) -> str:
     return said + (", some answers left out" if y.why else "")
 
 
-def _joined(drawn: go.Figure, points: list[tuple[str, float, float, str]], colour: str, hollow: bool) -> None:
+def _joined(
+    drawn: go.Figure, points: list[tuple[str, float, float, str]], name: str, colour: str, hollow: bool
+) -> None:
     """The marks of a model; those with the image and as text only are joined by a line."""
     ends = [point for point in points if point[0] in ("image", "text")]
     if len(ends) > 1:
@@ -94,7 +98,8 @@ def _joined(drawn: go.Figure, points: list[tuple[str, float, float, str]], colou
         x=[point[1] for point in points],
         y=[point[2] for point in points],
         mode="markers",
-        showlegend=False,
+        name=name,  # for the PNG: on the page the legend is HTML
+        showlegend=bool(name),
         cliponaxis=False,
         marker={
             "symbol": [SYMBOLS[point[0]] + ("-open" if hollow else "") for point in points],

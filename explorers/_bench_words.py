@@ -163,10 +163,10 @@ def fair_words(fair: Fairness, by: str, task: BenchmarkTask) -> str:
         return f"{about} is undefined: {one.why}."
     said = f"{about} is {ratio(one.value)} ({interval(one)}, n = {count(one.n, 'item')})"
     if even is not None and even.value == even.value:
-        said += f"; groups of these sizes that are answered alike come to {ratio(even.value)} ({span(even)}) by chance"
+        said += f"; groups of these sizes that are answered alike come to {ratio(even.value)} ({span(even)})"
     if one.low == one.low:
         far = one.high < 1 - NEAR
-        said += ": less even than chance alone makes it" if far else ": chance alone can make that"
+        said += ", so chance alone does not make that" if far else ", so chance alone can make that"
     return said + (f". Left out: {one.why}." if one.why else ".")
 
 

@@ -20,6 +20,7 @@ from explorers import _bench_view as state
 from explorers import _bench_words as words
 from explorers._bench_view import BenchView, to_address
 from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._neutrality_charts import plot_text
 from explorers._shared import Params, View, escape, params_of
 
 SLUG = state.SLUG
@@ -84,7 +85,7 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
     made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-bench-steps")
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-bench-audit")
-    heading = gr.HTML(min_height=64, elem_id="lk-bench-heading", **board)
+    heading = gr.HTML(words.heading_html(), min_height=64, elem_id="lk-bench-heading", **board)
     gr.HTML(DRAWER, **board)
     with gr.Column(elem_id="lk-bench-controls"), gr.Row():
         made.task = _box("Task", "task", 240)
@@ -166,8 +167,12 @@ def _chart(audit: Audit, view: BenchView) -> list[Any]:
     figure = scatter.scatter_figure(audit, view)
     if not figure.data:
         return ["", gr.Plot(visible=False), ""]
-    source = f"audit {view.audit}, task {view.task}; thin lines: 95 % intervals; n: in the CSV"
+    source = f"audit {view.audit}, task {view.task}; n: in the CSV<br>circles: with image, squares: text only, "
+    source += "crosses: random; thin lines: 95 % intervals"
     source += f"<br>hollow: {published.SOURCE}, without n or intervals" if scatter.their_marks(view) else ""
-    drawn = finish(figure, "Macro-F1 and demographic parity ratio", source)
+    shown = state.shown_models(audit, view)
+    who = f", {data.title_of(audit, shown[0])}" if len(shown) == 1 else ""
+    about = plot_text(f"{state.tasks_of(audit)[view.task].title}{who}: performance and evenness", 1, 80)
+    drawn = finish(figure, about, source)
     below = png_html("lk-bench-chart", f"{SLUG}-tradeoff", f"csv/{SLUG}?{escape(to_address(view))}")
     return [scatter.scatter_html(audit, view), gr.Plot(drawn, visible=True), below]
