@@ -292,13 +292,3 @@ def asked_html(audit: Audit, view: BenchView) -> str:
         f'<h3>What was asked</h3><ul class="lk-spread">{items}</ul><p class="lk-actions"><a class="lk-button" '
         f'href="csv/{SLUG}?{link}" download>Every figure as CSV</a></p>'
     )
-
-
-def without_html(audit: Audit) -> str:
-    """Where no model of the audit did a benchmark: what to run."""
-    return (
-        '<div class="lk-empty"><p>No model of this audit did a benchmark yet. Run one, then start the app again:</p>'
-        f"<pre>.venv/bin/python -m backend benchmark {escape(audit.name)} --task starter-gender --model starter-vqa"
-        "</pre>"
-        "<p>Other tasks, and where their images go, are in assets/benchmarks.</p></div>"
-    )

@@ -194,3 +194,13 @@ def stereotype_words(found: Summary) -> str:
     if gap is not None and gap.value == gap.value:
         said += f"; difference {points(gap.value)} percentage points ({interval(gap, points)})"
     return said + "; 0 % is without that bias, an even draw of three captions gives 33 %."
+
+
+def without_html(audit: Audit) -> str:
+    """Where no model of the audit did a benchmark: what to run."""
+    return (
+        '<div class="lk-empty"><p>No model of this audit did a benchmark yet. Run one, then start the app again:</p>'
+        f"<pre>.venv/bin/python -m backend benchmark {escape(audit.name)} --task starter-gender --model starter-vqa"
+        "</pre>"
+        "<p>Other tasks, and where their images go, are in assets/benchmarks.</p></div>"
+    )

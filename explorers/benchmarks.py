@@ -148,7 +148,7 @@ def _updates(audit: Audit, view: BenchView) -> list[Any]:
     """One update per component of `outputs` in build, in their order."""
     filled = [
         words.heading_html(),
-        words.state_html(audit, view) or parts.without_html(audit),
+        words.state_html(audit, view) or words.without_html(audit),
         parts.conditions_html(audit, view),
         parts.added_html(audit, view),
         *_chart(audit, view),
