@@ -11,7 +11,7 @@ app: .venv/.app
 	.venv/bin/python app.py $(NAMES)
 
 test: .venv/.test lint
-	HF_HUB_OFFLINE=1 .venv/bin/python -m pytest -n 2 --dist loadfile
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 .venv/bin/python -m pytest -n 2 --dist loadfile
 
 lint: .venv/.test
 	.venv/bin/ruff check .

@@ -177,3 +177,9 @@ def standout(audit: Audit, model: str, kind: str) -> str:
         return ""
     known = [name for name, own in held.items() if own[measure].why != "few"] or list(held)
     return max(known, key=lambda name: abs(held[name][measure].value))
+
+
+def alike(audit: Audit, model: str, kind: str, row: str, measure: str) -> int:
+    """How many other occupations have the value of this one."""
+    held = by_row(audit, model, kind)
+    return sum(abs(own[measure].value - held[row][measure].value) < 1e-9 for own in held.values()) - 1

@@ -116,8 +116,8 @@ def heading_html() -> str:
         '<p class="lk-term">Two applicants, one position: Confirmation, Consistency, bias difference</p>'
         '<h2 class="lk-question">Are two applicants judged alike when only their skills are known?</h2>'
         '<p class="lk-reading">A model is given two first names. It is asked which skills each has, whether each is '
-        "qualified for a position (Q1), who is more qualified (Q2) and who held it (Q3). Nothing tells the two apart "
-        "but their names and their order.</p>"
+        "qualified for a position (Q1), who is more qualified (Q2) and who held it (Q3). It is told only names, "
+        "their order, and the skills that it said itself each of the two has, which can differ.</p>"
     )
 
 
@@ -160,7 +160,8 @@ def verdict(audit: Audit, model: str) -> str:
     if "few" in (order.why, gender.why):
         return "too few pairs to tell an effect of the names from chance"
     if order_first(audit, model) and clear(order):
-        return "the order of the names made a larger difference than their gender"
+        more = "" if clear(gender) else "; no effect of their gender can be shown here"
+        return f"the order of the names made a larger difference than their gender{more}"
     if clear(gender) and not clear(order):
         return "the gender of the names made a difference, and their order no clear one"
     if clear(gender):
@@ -209,12 +210,16 @@ def bias_words(audit: Audit, model: str, whole: bool) -> str:
         f"{percent(male.value)} of all dialogues (bias difference {number(both.value, 'bias_difference')}, "
         f"{interval(both, 'bias_difference')}; {n_words(both)})."
     )
+    if both.k and found["confirmation"].value == 0 and female.value + male.value > 0.99:
+        told = f"It called nobody qualified, so every choice counts as bias. {told}"
     row = data.standout(audit, model, "different")
     one = data.value_of(audit, model, "different", row, "bias_difference")
     if whole and row and one.why != "few":
-        told += f" Furthest from 0: {row}, {words_of(one, 'bias_difference')}"
+        alike = data.alike(audit, model, "different", row, "bias_difference")
+        others = f" and {count(alike, 'other')} alike" if alike else ""
+        told += f" Furthest from 0: {row}{others}, {words_of(one, 'bias_difference')}"
         share = data.women_in(row)
-        if share == share:
+        if share == share and not alike:
             told += f"; in the US labour force {percent(share)} of this occupation are women (CPS 2021)"
         told += "."
     return told

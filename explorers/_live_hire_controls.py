@@ -24,7 +24,8 @@ from explorers._shared import Params, escape
 INTRO = """
 <h2>Compare two applicants now</h2><p class="lk-reading">Write two names and choose an occupation. A model is asked
 which skills each has, whether each is qualified (Q1), who is more qualified (Q2) and who held the position (Q3).
-Nothing tells the two apart but their names and their order. Nothing is kept: the answers go to this page alone.</p>
+It is told only their names, their order, and the skills that it said itself each has. Nothing is kept: the answers
+go to this page alone.</p>
 """
 HOW = """
 **Both orders** asks everything twice, the second time with the two names exchanged and all else the same. Where the

@@ -19,6 +19,8 @@ from backend import neighbour_stages, vector_stages
 from backend.store import Audit
 
 HOME = pytest.StashKey[str]()
+LONG = ("test_starter.py", "test_live_browser.py", "test_browser.py", "test_hub.py", "test_neighbours_browser.py")
+"""Files that take longest. Two processes take whole files in turn: a long one must not be the last."""
 
 
 def pytest_configure(config):
@@ -33,6 +35,12 @@ def pytest_configure(config):
         "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
         "GRADIO_ANALYTICS_ENABLED": "False",
     }
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the files that take longest, the longest first; the rest stay as they are."""
+    place = {name: at for at, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path.name, len(LONG)))
 
 
 def pytest_unconfigure(config):

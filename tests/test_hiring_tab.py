@@ -136,7 +136,12 @@ EFFECT = {
     ("order", "gender", "said"),
     [
         ("plus", "minus", "the order of the names made a larger difference than their gender"),
-        ("always", "never", "the order of the names made a larger difference than their gender"),
+        (
+            "always",
+            "never",
+            "the order of the names made a larger difference than their gender; no effect of their gender can be shown "
+            "here",
+        ),
         ("minus", "plus", "the gender of the names made a larger difference than their order"),
         ("unclear", "minus", "the gender of the names made a difference, and their order no clear one"),
         ("minus", "unclear", "the order of the names made a difference, and their gender no clear one"),
