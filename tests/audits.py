@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import tempfile
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ def make_audit(cache: Path, name: str = "small") -> Audit:
     return Audit.open(cache, name)
 
 
-@lru_cache(maxsize=8)
+@cache  # one that is dropped would be removed with a warning
 def _made(name: str) -> tempfile.TemporaryDirectory:
     """A folder with that audit, made and built once for all tests of a run."""
     place = tempfile.TemporaryDirectory(prefix="likeness-test-")

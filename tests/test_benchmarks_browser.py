@@ -30,6 +30,8 @@ def test_a_task_a_page_of_wrong_answers_and_the_way_back(open_page, served):  # 
     expect(wrong.locator("tbody th").first).to_contain_text(".jpg")
     expect(page.locator(".lk-bench-theirs")).to_contain_text("LLaVa 34B")
     choose(page, "lk-bench-condition", "text only")
+    expect(page).to_have_url(re.compile("condition=text"))
+    expect(wrong).to_contain_text("text only", timeout=20_000)
     expect(wrong).to_contain_text("Page 1 of")
     wrong.get_by_role("link", name="Next answers").click()
     expect(wrong).to_contain_text("Page 2 of")
