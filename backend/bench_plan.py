@@ -17,7 +17,7 @@ from backend.probes.base import LONGEST_OPTION, LONGEST_PROMPT, MOST_OPTIONS, al
 from backend.records import clean_text
 from backend.spec import SpecError
 from backend.store import BenchmarkTask
-from backend.store.benchmarks import GROUPS, LONGEST_NOTE, MOST_VALUES
+from backend.store.benchmarks import GROUPS, LONGEST_NOTE, MOST_CELLS, MOST_VALUES, cells
 
 IMAGE, TEXT, RANDOM = "image", "text", "random"
 ADVERSARIAL = "adversarial"
@@ -113,6 +113,9 @@ def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int | No
     for name, held in zip(task.groups, values, strict=True):
         if len(held) > MOST_VALUES:
             raise SpecError(f"--group: {name!r} has {len(held):,} different values: too many groups to compare")
+        if cells(len(held), len(classes)) > MOST_CELLS:
+            n = f"{len(held):,} different values, and the task {len(classes):,} answers"
+            raise SpecError(f"--group: {name!r} has {n}: too many to compare them; take a group with fewer")
     notes = [task.note, GREY if grey else "", NO_QUESTION if task.adversarial and not model.READS else ""]
     chance = float(np.mean([_shares(task, item, classes) for item in items]))
     shown = BenchmarkTask(
@@ -164,6 +167,8 @@ def _shares(task: Task, item: Item, classes: Sequence[str]) -> float:
 
 def _misfit(task: Task, item: Item, form: Form, classes: Sequence[str], reads: bool) -> str:
     """Why an item cannot be asked about: what `checked_prompts` would refuse; "" where it can."""
+    if item.label not in classes:
+        return "its label is no class of the task"
     options = options_of(task, item, classes, reads)
     lettered = reads and form.options == "letters"
     if not 2 <= len(options) <= (26 if lettered else MOST_OPTIONS):

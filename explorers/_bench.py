@@ -40,7 +40,11 @@ def wrong_answers(audit: Audit, model: str, task: str, condition: str) -> pd.Dat
     table = answers_of(audit, model, task)
     plain = (table["condition"].astype(str) == condition) & (table["variant"].astype(str) == "")
     some = table[plain & (table["answer"].astype(str) != table["label"].astype(str))]
-    sure = [float(max(held)) if len(held) else np.nan for held in some["probabilities"]]
+    classes = list(audit.benchmarks.sources[model].tasks[task].classes)
+    sure = [
+        float(held[classes.index(answer)]) if len(held) == len(classes) and answer in classes else np.nan
+        for held, answer in zip(some["probabilities"], some["answer"].astype(str), strict=True)
+    ]
     return some.assign(sure=sure).sort_values("sure", ascending=False, kind="stable").reset_index(drop=True)
 
 

@@ -268,7 +268,7 @@ def scores_html(audit: Audit, view: BenchView) -> str:
 
 def _scores(line: Line) -> dict[str, Figure]:
     if line.resolution is not None:
-        return {"": line.resolution[0], **line.resolution[1]}
+        return {**line.resolution[1], "": line.resolution[0]}
     return line.stereotypes
 
 

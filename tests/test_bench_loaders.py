@@ -257,4 +257,11 @@ def test_fetching_counts_dead_addresses_and_keeps_what_is_whole(tmp_path, endpoi
     assert (folder / "images" / "OO_1.jpg").read_bytes() == png(99) and not list(folder.rglob("*.part"))
     again = loaded("visogender-oo", folder)
     assert len(again.items) == len(found.items) == 4
+    (tmp_path / "victim").write_text("mine")
+    (folder / "images" / "OO_1.jpg.part").symlink_to(tmp_path / "victim")
+    linked = folder / "linked.jpg"
+    linked.symlink_to(tmp_path / "victim")
+    assert fetcher()(f"{endpoint.root}/ok.png", linked) == "its place is a link"
+    assert fetcher()(f"{endpoint.root}/ok.png", folder / "images" / "OO_1.jpg") == ""
+    assert (tmp_path / "victim").read_text() == "mine"
     assert sum(again.left_out.values()) == sum(found.left_out.values())

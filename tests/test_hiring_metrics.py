@@ -193,3 +193,12 @@ def test_the_bootstrap_is_that_of_scipy(frame):
     ratio = {"q2": hiring.answered(own, "q1_second", "yes")}
     found = hiring._estimates(ratio, own["pair"], 0.95, 10_000)["q2"]
     assert (found.low, found.high) == pytest.approx(tuple(other.confidence_interval), abs=0.04)
+
+
+def test_very_many_pairs_give_an_interval_in_a_moment_and_without_a_table_of_all_draws():
+    sums = np.stack([np.arange(3000) % 3 == 0, np.ones(3000)], axis=1).astype(float)
+    found = pair_bootstrap.estimate(1 / 3, sums, 3000)
+    error = 1.96 * np.sqrt(2 / 9 / 3000)
+    assert found.low == pytest.approx(1 / 3 - error, abs=0.003) and found.high == pytest.approx(
+        1 / 3 + error, abs=0.003
+    )

@@ -132,6 +132,7 @@ def test_a_table_that_is_none_and_one_without_rows(folder):
         ("left_out", []),
         ("note", "x" * 2001),
         ("title", None),
+        ("title", "half \ud800"),
         ("name", ""),
         ("name", []),
         ("more", 1),
@@ -141,6 +142,17 @@ def test_what_the_manifest_says_of_a_task(folder, key, value):
     def change(manifest):
         tasks = manifest["stages"][STAGE]["parameters"]["tasks"]
         tasks[0] = json.dumps({**json.loads(tasks[0]), key: value})
+
+    seal(folder, change)
+    refused(folder, "made-vlm")
+
+
+def test_more_groups_and_answers_than_can_be_drawn_from(folder):
+    def change(manifest):
+        tasks = manifest["stages"][STAGE]["parameters"]["tasks"]
+        held = json.loads(tasks[0])
+        many = {"classes": [*held["classes"], *map(str, range(48))], "values": [list(map(str, range(200)))]}
+        tasks[0] = json.dumps({**held, **many, "groups": held["groups"][:1]})
 
     seal(folder, change)
     refused(folder, "made-vlm")

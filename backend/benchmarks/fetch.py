@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from backend.pictures import MAX_BYTES, PictureError, read_facts
 
-SECONDS, REDIRECTS = 20, 5
+SECONDS, MOST_SECONDS, REDIRECTS = 20, 60, 5
 
 
 def fetcher(progress: Callable[[int], object] = lambda done: None) -> Callable[[str, Path], str]:
@@ -16,7 +18,9 @@ def fetcher(progress: Callable[[int], object] = lambda done: None) -> Callable[[
     why it could not. `progress(1)` is called after each. Addresses that are dead stay so: nothing is tried twice."""
     import httpx
 
-    client = httpx.Client(follow_redirects=True, timeout=SECONDS, max_redirects=REDIRECTS)
+    client = httpx.Client(
+        follow_redirects=True, timeout=SECONDS, max_redirects=REDIRECTS, headers={"Accept-Encoding": "identity"}
+    )
 
     def fetch(address: str, path: Path) -> str:
         try:
@@ -32,23 +36,37 @@ def fetcher(progress: Callable[[int], object] = lambda done: None) -> Callable[[
             return str(error) if type(error) is ValueError else "it is no address of a picture"
         finally:
             progress(1)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(data)
-        os.replace(part, path)
-        return ""
+        try:
+            return _keep(data, path)
+        except OSError as error:
+            return f"it could not be kept ({error.strerror})"
 
     return fetch
+
+
+def _keep(data: bytes, path: Path) -> str:
+    """Write it whole or not at all, and through no link that lies in a stranger's folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.parent.is_symlink() or path.is_symlink():
+        return "its place is a link"
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".fetching-", delete=False) as part:
+        part.write(data)
+    os.replace(part.name, path)
+    return ""
 
 
 def _read(client, address: str) -> bytes:
     if not address.lower().startswith(("http://", "https://")):
         raise ValueError("it is no http address")
-    found = bytearray()
+    found, end = bytearray(), time.monotonic() + MOST_SECONDS
     with client.stream("GET", address) as answer:
         answer.raise_for_status()
-        for chunk in answer.iter_bytes():
+        if answer.headers.get("content-encoding", "identity").lower() != "identity":
+            raise ValueError("its server compresses it, which is not read")
+        for chunk in answer.iter_raw():
             found += chunk
+            if time.monotonic() > end:
+                raise ValueError(f"not whole within {MOST_SECONDS} s")
             if len(found) > MAX_BYTES:
                 raise ValueError(f"more than {MAX_BYTES:,} bytes")
     return bytes(found)

@@ -133,5 +133,7 @@ def _paired(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 def _stereotypes(some: pd.DataFrame, columns: dict[str, str]) -> dict[str, Figure]:
     found = {"": stereotypes(some["answer"].tolist(), STEREOTYPE)}
     for value, mine in some.groupby(next(iter(columns.values()), "label"), sort=True):
+        if not str(value):
+            continue  # items without a category count in "" with all the others
         found[str(value)] = stereotypes(mine["answer"].tolist(), STEREOTYPE)
     return found

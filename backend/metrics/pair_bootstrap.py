@@ -9,6 +9,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.metrics.bootstrap import SHARED_UP_TO, drawn_sums
+
 Floats = NDArray[np.float64]
 FEWEST = 5
 """Below so many pairs a measure has no interval."""
@@ -48,14 +50,14 @@ def estimate(value: float, sums: Floats, k: int, confidence: float = CONFIDENCE,
         return Estimate(value, nan, nan, n, k, FEW)
     if np.allclose(sums[:, 0] / sums[:, 1], value, rtol=0, atol=1e-12):
         return Estimate(value, nan, nan, n, k, ALIKE)
-    parts, wholes = (_weights(n, draws) @ sums).T
+    parts, wholes = (_weights(n, draws) @ sums if n <= SHARED_UP_TO else drawn_sums(sums, draws)).T
     drawn = parts[wholes > 0] / wholes[wholes > 0]
     tail = _tail(n, confidence)
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return Estimate(value, float(low), float(high), n, k)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _weights(n: int, draws: int) -> NDArray[np.int64]:
     """How often each of n pairs is drawn, in each resample: shape (draws, n)."""
     found = np.random.default_rng([0, n]).multinomial(n, np.full(n, 1 / n), size=draws)

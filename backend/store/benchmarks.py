@@ -31,6 +31,8 @@ LONGEST = {"item": 300, "label": 100, **dict.fromkeys(GROUPS, 100), "answer": 10
 """Characters that a text of these columns can have."""
 LONGEST_NAME, LONGEST_NOTE, LONGEST_TASK = 200, 2_000, 500_000
 MOST_TASKS, MOST_CLASSES, MOST_VALUES, MOST_ANSWERS = 50, 50, 200, 5_000_000
+MOST_CELLS = 60_000
+"""Groups x labels x answers with and without the image: what intervals are drawn from, a thousand times."""
 SCHEMA = pa.schema(
     [
         *(("task", pa.string()), ("item", pa.string()), ("row", pa.int32())),
@@ -141,6 +143,8 @@ def _task(text: Any) -> tuple[str, BenchmarkTask] | None:
     right = right and _words(held["groups"], len(GROUPS)) and isinstance(held["values"], list)
     right = right and len(held["values"]) == len(held["groups"])
     right = right and all(_words(values, MOST_VALUES) for values in held["values"])
+    right = right and all(cells(len(values), len(held["classes"])) <= MOST_CELLS for values in held["values"])
+    right = right and _writable(held)
     left = held["left_out"]
     right = right and isinstance(left, dict) and len(left) <= 100
     right = right and all(len(key) <= 300 and type(n) is int and 0 <= n <= 2**31 for key, n in left.items())
@@ -149,6 +153,24 @@ def _task(text: Any) -> tuple[str, BenchmarkTask] | None:
     lists = {key: tuple(held.pop(key)) for key in ("classes", "groups")}
     values = tuple(tuple(row) for row in held.pop("values"))
     return held.pop("name"), BenchmarkTask(**lists, values=values, **held)
+
+
+def cells(values: int, classes: int) -> int:
+    """How many cells the table has that a fairness figure is drawn from: groups x labels x two answers.
+
+    >>> cells(6, 5)
+    1080
+    """
+    return values * classes * (classes + 1) ** 2
+
+
+def _writable(held: Any) -> bool:
+    """Whether all its texts can be written: JSON can hold halves of characters, which nothing else can."""
+    try:
+        json.dumps(held, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _short(text: Any) -> bool:
