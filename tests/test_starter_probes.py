@@ -52,8 +52,7 @@ def test_what_was_asked_is_what_is_asked_now(audit):
 @pytest.mark.parametrize("name", ["smollm2", "smollm2-letters"])
 def test_a_language_model_was_asked_in_every_wording_about_every_input(audit, name):
     table = audit.probes.table(name)
-    one = table[(table["rotation"] == table["rotation"]) & (table["outcome"] == "answered")]
-    assert len(one) == len(table)
+    assert (table["outcome"] == "answered").all()
     parts = table.groupby(["style", "attribute", "culture"], observed=True)
     assert len(parts) == 8
     for _, some in parts:
