@@ -14,7 +14,7 @@ import pandas as pd
 from backend.bench_plan import IMAGE, RANDOM, Asked, Plan
 from backend.benchmarks import Item
 from backend.metrics.neutrality import UNPARSED
-from backend.pictures import PictureError, read_facts
+from backend.pictures import MOST_MEGAPIXELS, PictureError, read_facts
 from backend.probe_answers import settings_of
 from backend.probes.ask import Answer, Model
 from backend.probes.base import ANSWERED
@@ -22,7 +22,6 @@ from backend.records import clean_text
 from backend.store import BenchmarkSource, BenchmarkTask
 from backend.store.benchmarks import GROUPS, LONGEST, LONGEST_NOTE
 
-MOST_PIXELS = 178_000_000
 SAID = ("answer", "outcome", "text", "probabilities")
 
 
@@ -34,7 +33,7 @@ def seen_items(items: Iterable[Item]) -> tuple[dict[str, str], Counter[str]]:
         try:
             if not item.sha256:
                 data = item.load()
-                read_facts(data, MOST_PIXELS)
+                read_facts(data, MOST_MEGAPIXELS * 1_000_000)
                 digests[item.name] = hashlib.sha256(data).hexdigest()
             else:
                 digests[item.name] = item.sha256

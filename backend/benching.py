@@ -12,11 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from backend.bench_answers import MOST_PIXELS, answered, counted, joined, keyed, said, seen_items, source_of, unreadable
+from backend.bench_answers import answered, counted, joined, keyed, said, seen_items, source_of, unreadable
 from backend.bench_plan import IMAGE, RANDOM, TEXT, Asked, Plan, random_answer
 from backend.benchmarks import Item
 from backend.metrics.neutrality import UNPARSED
-from backend.pictures import PictureError, read_pixels
+from backend.pictures import PictureError, read_for_model
 from backend.probes.ask import Model, ask
 from backend.probes.base import ANSWERED, FAILED
 from backend.spec import SpecError
@@ -164,7 +164,7 @@ class _Run:
         if item is None:
             return Image.new("RGB", (GREY_SIDE, GREY_SIDE), GREY)
         try:
-            return Image.fromarray(read_pixels(item.load(), MOST_PIXELS))
+            return read_for_model(item.load())
         except (OSError, PictureError) as error:
             return unreadable(str(error))
 

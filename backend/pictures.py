@@ -22,6 +22,9 @@ MAX_BYTES = 100_000_000
 """Files of more bytes are left out before they are read."""
 MOST_MEGAPIXELS = 178
 """Above this many Pillow refuses a picture before it tells its size, so no limit can be higher."""
+MODEL_SIDE = 2_048
+"""Pixels of the longer side of what a model is shown: no model here reads more, and a batch of larger ones would not
+fit into memory."""
 MOST_SCANS = 100
 _MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
 """What begins a part of a JPEG; within a scan 0xff is followed by 0 or by a restart marker."""
@@ -189,3 +192,13 @@ def read_grey(data: bytes, side: int, max_pixels: int = MAX_PIXELS) -> np.ndarra
         return np.asarray(image)
     except _DECODE_ERRORS as error:
         raise PictureError(_damaged(error)) from error
+
+
+def read_for_model(data: bytes) -> Image.Image:
+    """The first frame, upright, RGB, as a model is shown it: at most MODEL_SIDE pixels on its longer side.
+
+    Raises PictureError; the limit of pixels is the highest, as an import may have allowed so many.
+    """
+    picture = Image.fromarray(read_pixels(data, MOST_MEGAPIXELS * 1_000_000))
+    picture.thumbnail((MODEL_SIDE, MODEL_SIDE))
+    return picture

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from backend.pictures import PictureError, read_pixels
+from backend.pictures import PictureError, read_for_model
 from backend.probe_answers import fits, merged, row_of, said, source_of
 from backend.probe_plan import IMAGE, Asked, Plan, Wanted, plan
 from backend.probes.ask import Answer, Model, ModelSpec, ask, make_model
@@ -23,7 +23,6 @@ from backend.store.probes import DIRECTIONS, KEYS, LONGEST_NOTE, SCHEMA
 
 BATCH = 96
 """Prompts that a kill can cost."""
-MOST_PIXELS = 178_000_000
 ALONE = {"vlm": ("text-to-text", IMAGE), "blip-vqa": (IMAGE,), "clip": (IMAGE,)}
 """Kind -> the directions that a model of it is asked in where nobody says which; the others read text."""
 
@@ -201,10 +200,8 @@ class _Run:
         return [said(one, answers[one.key]) for one in batch]
 
     def _picture(self, row: int) -> Any:
-        from PIL import Image
-
         try:
-            return Image.fromarray(read_pixels(self.audit.image(row)[0], max_pixels=MOST_PIXELS))
+            return read_for_model(self.audit.image(row)[0])
         except PictureError as error:
             return str(error)
 

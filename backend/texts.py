@@ -19,13 +19,12 @@ import pandas as pd
 from backend.describe import Answer
 from backend.describers import Describer, DescriberSpec, Unsaid, make_describer
 from backend.describers.spec import NAME, check_language
-from backend.pictures import PictureError, read_pixels
+from backend.pictures import PictureError, read_for_model
 from backend.records import SourceError, clean_text
 from backend.store import LONGEST_TEXT, Audit, StoreError, TextSource, TextWriter, audit_folder, write_texts, writing
 
 COLUMNS = ("row", "question", "answer", "probability")
 LARGEST_FILE = 500_000_000
-MOST_PIXELS = 178_000_000
 
 
 @dataclass
@@ -108,12 +107,10 @@ def _describe(audit: Audit, describer: Describer, writer: TextWriter, progress: 
 
 def _range(audit: Audit, describer: Describer, start: int, end: int, done: Described) -> pd.DataFrame:
     """The texts of some rows, counted from `start`. A picture that cannot be read gets none."""
-    from PIL import Image
-
     rows, pictures = [], []
     for row in range(start, end):
         try:
-            pictures.append(Image.fromarray(read_pixels(audit.image(row)[0], max_pixels=MOST_PIXELS)))
+            pictures.append(read_for_model(audit.image(row)[0]))
             rows.append(row - start)
         except PictureError as error:
             done.unsaid[str(error)] += 1

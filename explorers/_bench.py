@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from threading import Lock
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from explorers._bench_view import LONGEST
 
 __all__ = ["answers_of", "summary_of", "title_of", "wrong_answers"]
 LONGEST_TITLE = 60
+_ONE_AT_A_TIME = Lock()
 
 
 @lru_cache(maxsize=16)
@@ -22,9 +24,14 @@ def answers_of(audit: Audit, model: str, task: str) -> pd.DataFrame:
     return table[table["task"].astype(str) == task].reset_index(drop=True)
 
 
-@lru_cache(maxsize=64)
 def summary_of(audit: Audit, model: str, task: str) -> Summary:
-    """Every figure of a model's answers to one task."""
+    """Every figure of a model's answers to one task. Computed once: whoever asks meanwhile waits for it."""
+    with _ONE_AT_A_TIME:
+        return _summary(audit, model, task)
+
+
+@lru_cache(maxsize=64)
+def _summary(audit: Audit, model: str, task: str) -> Summary:
     asked = audit.benchmarks.sources[model].tasks[task]
     table = answers_of(audit, model, task)
     return summarise(table, asked.classes, asked.groups, asked.positive, asked.family == "pronoun", asked.chance)

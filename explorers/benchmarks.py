@@ -167,8 +167,8 @@ def _chart(audit: Audit, view: BenchView) -> list[Any]:
     figure = scatter.scatter_figure(audit, view)
     if not figure.data:
         return ["", gr.Plot(visible=False), ""]
-    source = f"audit {view.audit}, task {view.task}; n: in the CSV<br>circles: with image, squares: text only, "
-    source += "crosses: random; thin lines: 95 % intervals"
+    source = f"audit {view.audit}, task {plot_text(view.task, 1, 100)}; n: in the CSV"
+    source += "<br>circles: with image, squares: text only, crosses: random; thin lines: 95 % intervals"
     source += f"<br>hollow: {published.SOURCE}, without n or intervals" if scatter.their_marks(view) else ""
     shown = state.shown_models(audit, view)
     who = f", {data.title_of(audit, shown[0])}" if len(shown) == 1 else ""

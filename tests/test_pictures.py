@@ -9,7 +9,7 @@ from PIL import Image, ImageOps
 from samples import encode, noise, png
 
 from backend import pictures
-from backend.pictures import PictureError, read_picture, read_pixels
+from backend.pictures import MODEL_SIDE, PictureError, read_for_model, read_picture, read_pixels
 
 pytestmark = pytest.mark.filterwarnings("ignore:::PIL")
 """As the command line does: Pillow also warns of what it reads well."""
@@ -252,3 +252,10 @@ def test_restart_markers_and_thumbnails_hold_no_scans():
     data = encode(noise(1, (200, 120)), "JPEG", restart_marker_blocks=1, exif=exif)
     assert data.count(b"\xff\xd0") > 5
     assert pictures._scans(data) == 1
+
+
+@pytest.mark.parametrize(("size", "seen"), [((5000, 1000), (MODEL_SIDE, 410)), ((300, 200), (300, 200))])
+def test_what_a_model_is_shown_has_a_size_of_which_a_batch_fits_into_memory(size, seen):
+    picture = read_for_model(encode(Image.new("RGB", size, RED), "JPEG"))
+    assert (picture.size, picture.mode) == (seen, "RGB")
+    assert near(np.asarray(picture).astype(int), RED)

@@ -18,7 +18,7 @@ from backend.metrics.neutrality import Measure
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-LARGEST = 20_000_000
+LARGEST = 5_000_000
 """Numbers of a table of resamples that are held at a time."""
 
 
@@ -45,34 +45,49 @@ class Resampled:
     By hand: two items alike cannot be drawn otherwise.
 
     >>> items = Resampled([np.array([0, 0]), np.array([1, 1])], draws=3)
-    >>> whole, drawn = items.table([0, 1], (2, 3))
+    >>> ((whole, drawn),) = items.tables(([0, 1], (2, 3)))
     >>> whole.tolist(), drawn.shape, bool((drawn == whole).all())
     ([[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]], (3, 2, 3), True)
     """
 
     def __init__(self, columns: Sequence[Codes], draws: int = DRAWS, seed: int = 0) -> None:
         rows = np.stack(columns, axis=1)
-        self.n = len(rows)
+        self.n, self.draws, self._seed = len(rows), draws, seed
         self.cells, self.counts = np.unique(rows, axis=0, return_counts=True)
-        rng = np.random.default_rng([seed, self.n])
-        self.drawn = rng.multinomial(self.n, self.counts / max(1, self.n), size=draws) if self.n else None
-        self.draws = draws
 
-    def table(self, columns: Sequence[int], shape: tuple[int, ...], some: slice = slice(None)) -> tuple[Floats, Floats]:
-        """Counts by some of the columns, of that shape: of all items, and of (some) resamples (draws, ...)."""
-        size, draws = int(np.prod(shape)), len(range(self.draws)[some])
-        whole, drawn = np.zeros(size), np.zeros((draws, size))
+    def tables(self, *wanted: tuple[Sequence[int], tuple[int, ...]]) -> list[tuple[Floats, Floats]]:
+        """For every (columns, shape) the counts by those columns: of all items, and of each resample (draws, ...). All
+        of them come from the same resamples."""
+        parts = zip(*self.blocks(*wanted), strict=True)
+        drawn = [np.concatenate(some) for some in parts]
+        return [(self.whole(*one), some) for one, some in zip(wanted, drawn, strict=True)]
+
+    def whole(self, columns: Sequence[int], shape: tuple[int, ...]) -> Floats:
+        """Counts of all items by some of the columns."""
+        return self._counted(self.counts[None], columns, shape)[0]
+
+    def blocks(self, *wanted: tuple[Sequence[int], tuple[int, ...]]) -> Iterator[list[Floats]]:
+        """The tables of the resamples, so many draws at a time that no block has more than LARGEST numbers."""
+        rng = np.random.default_rng([self._seed, self.n])
+        largest = max(len(self.counts), *(int(np.prod(shape)) for _, shape in wanted))
+        step = max(1, LARGEST // largest)
+        for start in range(0, self.draws, step):
+            count = min(step, self.draws - start)
+            drawn = rng.multinomial(self.n, self.counts / max(1, self.n), size=count) if self.n else None
+            yield [self._counted(drawn, *one, draws=count) for one in wanted]
+
+    def _counted(self, drawn: Codes | None, columns: Sequence[int], shape: tuple[int, ...], draws: int = 1) -> Floats:
+        found = np.zeros((draws, int(np.prod(shape))))
         if self.n:
             flat = np.ravel_multi_index(tuple(self.cells[:, column] for column in columns), shape)
             order = np.argsort(flat, kind="stable")
             places, starts = np.unique(flat[order], return_index=True)
-            whole[places] = np.add.reduceat(self.counts[order], starts)
-            drawn[:, places] = np.add.reduceat(self.drawn[some][:, order], starts, axis=1)
-        return whole.reshape(shape), drawn.reshape(draws, *shape)
+            found[:, places] = np.add.reduceat(drawn[:, order], starts, axis=1)
+        return found.reshape(draws, *shape)
 
 
 class Grouped:
-    """Items by group, label and answers, with resamples of them, and draws in which all groups are answered alike.
+    """Items by group, label and answer, with resamples of them, and draws in which all groups are answered alike.
 
     By hand: two groups of one item of each label, all answered "0": no resample can be otherwise.
 
@@ -80,39 +95,39 @@ class Grouped:
     >>> items.designed, [bool((part == items.whole).all()) for part in next(items.chunks())]
     (True, [True, True, True])
 
-    Where the labels are as evenly spread over groups as chance would not have it (chi-square below its 5 % quantile),
-    that is how the data were made, and it is kept: items are drawn within each group and label, n - 1 of n (Rao and Wu
-    1988), and alike are groups whose items of a label have the same shares. Else items are drawn from all of them, and
-    alike are groups with the same shares of labels and answers, or, for the odds, of answers to each label.
+    `columns` and `shape` are those of groups, labels and answers. Where the labels are as evenly spread over groups as
+    chance would not have it (chi-square below its 5 % quantile), that is how the data were made, and it is kept: items
+    are drawn within each group and label, n - 1 of n (Rao and Wu 1988), and alike are groups whose items of a label
+    have the same shares. Else items are drawn from all of them, and alike are groups with the same shares of labels and
+    answers, or, for the odds, of answers to each label.
     """
 
-    def __init__(self, columns: Sequence[Codes], shape: tuple[int, ...], draws: int = DRAWS, seed: int = 0) -> None:
-        self.items = Resampled(columns, draws, seed)
-        self.whole = self.items.table(range(len(shape)), shape, slice(0))[0]
+    def __init__(self, columns: Sequence[Codes], shape: tuple[int, int, int], draws: int = DRAWS, seed: int = 0):
+        self.items, self._asked = Resampled(columns, draws, seed), (range(3), shape)
+        self.whole = self.items.whole(*self._asked)
         self.rng, self.draws = np.random.default_rng([seed, self.items.n, 1]), draws
-        self.sizes = self.whole.reshape(*shape[:2], -1).sum(axis=-1).astype(np.int64)
+        self.sizes = self.whole.sum(axis=-1).astype(np.int64)
         self.designed = _designed(self.sizes)
 
     def chunks(self) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Resamples, alike, alike for the odds, some draws at a time: shape (draws, groups, labels, answers, ...)."""
-        shape, cells = self.whole.shape, self.whole.reshape(*self.sizes.shape, -1)
-        step = max(1, LARGEST // self.whole.size)
-        for start in range(0, self.draws, step):
-            some = slice(start, min(start + step, self.draws))
-            count = some.stop - start
-            odds = self._within(self.sizes, cells.sum(axis=0), count).reshape(count, *shape)
-            if self.designed:
-                fewer = np.where(self.sizes > 1, self.sizes - 1, self.sizes)
-                scale = self.sizes / np.maximum(fewer, 1)
-                drawn = (self._within(fewer, cells, count) * scale[..., None]).reshape(count, *shape)
-                yield drawn, odds, odds
-                continue
-            drawn = self.items.table(range(len(shape)), shape, some)[1]
-            every = cells.sum(axis=0).ravel()
-            alike = self.rng.multinomial(self.sizes.sum(axis=1), every / max(1, every.sum()), size=(count, shape[0]))
-            yield drawn, alike.reshape(count, *shape), odds
+        """Resamples, alike, alike for the odds, some draws at a time: shape (draws, groups, labels, answers)."""
+        if self.designed:
+            fewer = np.where(self.sizes > 1, self.sizes - 1, self.sizes)
+            scale = (self.sizes / np.maximum(fewer, 1))[..., None]
+            step = max(1, LARGEST // self.whole.size)
+            for start in range(0, self.draws, step):
+                count = min(step, self.draws - start)
+                odds = self._within(self.sizes, self.whole.sum(axis=0), count)
+                yield self._within(fewer, self.whole, count) * scale, odds, odds
+            return
+        every = self.whole.sum(axis=0).ravel()
+        for (drawn,) in self.items.blocks(self._asked):
+            odds = self._within(self.sizes, self.whole.sum(axis=0), len(drawn))
+            sizes, shares = self.sizes.sum(axis=1), every / max(1, every.sum())
+            alike = self.rng.multinomial(sizes, shares, size=(len(drawn), len(sizes)))
+            yield drawn, alike.reshape(drawn.shape), odds
 
-    def _within(self, sizes: Codes, cells: Floats, count: int) -> Floats:
+    def _within(self, sizes: Codes, cells: Floats, count: int) -> Codes:
         """So many items of every group and label, drawn from the shares of `cells`."""
         total = cells.sum(axis=-1, keepdims=True)
         shares = np.where(total > 0, cells, 1) / np.where(total > 0, total, cells.shape[-1])
@@ -121,14 +136,14 @@ class Grouped:
 
 def _designed(sizes: Codes) -> bool:
     """Whether labels (columns) are spread over groups (rows) more evenly than chance would have them."""
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     table = sizes[sizes.sum(axis=1) > 0][:, sizes.sum(axis=0) > 0]
     freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
     if freedom < 1:
         return False
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    return bool(((table - expected) ** 2 / expected).sum() < chi2.ppf(0.05, freedom))
+    return bool(((table - expected) ** 2 / expected).sum() < chdtri(freedom, 0.95))
 
 
 def figure(value: float, drawn: Floats, n: int, shifted: bool = False, why: str = "") -> Figure:

@@ -64,7 +64,8 @@ def performance(labels: Sequence[str], answers: Sequence[str], classes: Sequence
     """
     checked(labels, answers, classes)
     k = len(classes)
-    whole, drawn = Resampled([codes(labels, classes), codes(answers, classes)], seed=seed).table([0, 1], (k, k + 1))
+    items = Resampled([codes(labels, classes), codes(answers, classes)], seed=seed)
+    ((whole, drawn),) = items.tables(([0, 1], (k, k + 1)))
     n, total = len(labels), max(1, len(labels))
     each, resampled = class_f1(whole), class_f1(drawn)
     lost = whole[:, -1].sum() / total if n else np.nan

@@ -65,7 +65,7 @@ def effectiveness(
     k, found = len(classes), {}
     columns = [codes(labels, classes), codes(with_image, classes), codes(text_only, classes)]
     items = Resampled(columns, seed=seed)
-    (seen, drawn), (blind, redrawn) = items.table([0, 1], (k, k + 1)), items.table([0, 2], (k, k + 1))
+    (seen, drawn), (blind, redrawn) = items.tables(([0, 1], (k, k + 1)), ([0, 2], (k, k + 1)))
     for name, measure in (("accuracy", accuracy), ("macro_f1", macro_f1)):
         found[name] = figure(measure(seen) - measure(blind), measure(drawn) - measure(redrawn), len(labels))
     judged = {c: name for c, name in enumerate(classes) if not positive or name == positive}
@@ -73,16 +73,20 @@ def effectiveness(
         words = sorted({*values} - {""})
         known = np.array([bool(value) for value in values], bool)
         row = [codes(values, words)[known], *(column[known] for column in columns)]
-        found[f"dpr {name}"] = _parity_gap(row, (max(1, len(words)), k, k + 1, k + 1), judged, seed)
+        found[f"dpr {name}"] = _parity_gap(row, (max(1, len(words)), k), judged, seed)
     return found
 
 
-def _parity_gap(row: list[Codes], shape: tuple[int, ...], judged: dict[int, str], seed: int) -> Figure:
-    """The gap of the mean demographic parity ratio; its interval is corrected as that of the ratio is."""
-    items = Grouped(row, shape, seed=seed)
-    each, n = _gaps(items.whole, judged), items.items.n
+def _parity_gap(row: list[Codes], shape: tuple[int, int], judged: dict[int, str], seed: int) -> Figure:
+    """The gap of the mean demographic parity ratio; its interval is corrected as that of the ratio is. Pairs of answers
+    (with the image, without it) that nobody gave are not drawn from: most of them."""
+    pairs, said = np.unique(np.stack(row[2:], axis=1), axis=0, return_inverse=True)
+    items = Grouped([*row[:2], said.ravel()], (*shape, max(1, len(pairs))), seed=seed)
+    each, n = _gaps(items.whole, pairs, shape[1], judged), items.items.n
     value = float(mean_of(each))
-    parts = [[mean_of(_gaps(part, judged)) for part in (drawn, alike)] for drawn, alike, _ in items.chunks()]
+    parts = [
+        [mean_of(_gaps(part, pairs, shape[1], judged)) for part in (drawn, alike)] for drawn, alike, _ in items.chunks()
+    ]
     resampled, chance = (np.concatenate(some) for some in zip(*parts, strict=True))
     lost = [name for name, gap in zip(judged.values(), each, strict=True) if not np.isfinite(gap)]
     why = f"the ratio is undefined in a condition for {some_of(lost)}" if lost else ""
@@ -98,11 +102,15 @@ def _parity_gap(row: list[Codes], shape: tuple[int, ...], judged: dict[int, str]
     return replace(found, low=round(max(-1.0, float(low)), 9) + 0.0, high=round(min(1.0, float(high)), 9) + 0.0)
 
 
-def _gaps(tables: Floats, judged: dict[int, str]) -> Floats:
+def _gaps(tables: Floats, pairs: Codes, classes: int, judged: dict[int, str]) -> Floats:
     """Each judged class's ratio with the image less that without it: shape (..., judged) from counts by group, label
-    and both answers, (..., groups, labels, with, without)."""
-    rates = [selection_rates(tables.sum(axis=(-3, axis))) for axis in (-1, -2)]
-    ratios = [np.stack([parity_ratio(rate[..., c]) for c in judged], axis=-1) for rate in rates]
+    and pair of answers, (..., groups, labels, pairs)."""
+    counts, ratios = tables.sum(axis=-2), []
+    for side in range(2):
+        chosen = np.zeros((counts.shape[-1], classes + 1))
+        chosen[np.arange(len(pairs)), pairs[:, side]] = 1
+        rates = selection_rates(counts @ chosen)
+        ratios.append(np.stack([parity_ratio(rates[..., c]) for c in judged], axis=-1))
     return ratios[0] - ratios[1]
 
 
@@ -177,7 +185,7 @@ def stereotype_gap(with_image: Sequence[str], text_only: Sequence[str], stereoty
     """
     columns = [codes(answers, (stereotypical,)) for answers in (with_image, text_only)]
     items = Resampled(columns, seed=seed)
-    whole, drawn = items.table([0, 1], (2, 2))
+    ((whole, drawn),) = items.tables(([0, 1], (2, 2)))
     gaps = [(table[..., 0, 1] - table[..., 1, 0]) / max(1, items.n) for table in (whole, drawn)]
     return figure(float(gaps[0]) if items.n else np.nan, gaps[1], items.n)
 

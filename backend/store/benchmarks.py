@@ -262,7 +262,7 @@ class Benchmarks:
             for name, entry in manifest["stages"].items()
             if stage_parts(name)[0] == "bench"
         }
-        self._read = lru_cache(maxsize=4)(self._table)
+        self._read = lru_cache(maxsize=8)(self._table)
         for name in self.sources:
             self._read(name)
 

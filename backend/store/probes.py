@@ -218,7 +218,7 @@ class Probes:
             for name, entry in manifest["stages"].items()
             if stage_parts(name)[0] == "probe"
         }
-        self._read = lru_cache(maxsize=4)(self._table)
+        self._read = lru_cache(maxsize=8)(self._table)
         for name in self.sources:
             self._read(name)
 
