@@ -8,10 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from backend.metrics.benchmark_draws import Figure, Floats, Grouped, Resampled, checked, codes, figure, mean_of, some_of
+from backend.metrics.benchmark_draws import (
+    Figure,
+    Floats,
+    Grouped,
+    Resampled,
+    checked,
+    codes,
+    figure,
+    mean_of,
+    share,
+    some_of,
+)
 from backend.metrics.benchmarks import (
     SMALL,
-    accuracy,
     class_f1,
     macro_f1,
     odds_difference,
@@ -54,11 +64,11 @@ class Fairness:
 def performance(labels: Sequence[str], answers: Sequence[str], classes: Sequence[str], seed: int = 0) -> dict[str, Any]:
     """Accuracy, Macro-F1 and the share of unparsed answers of one condition, and the F1 of every class.
 
-    By hand: all of 30 items right is accuracy 1, and no resample can be otherwise.
+    By hand: all of 30 items right is accuracy 1, with Wilson's interval from 1 / (1 + 1.96^2 / 30) = 0.886.
 
     >>> found = performance(["a", "b"] * 15, ["a", "b"] * 15, ["a", "b"])
-    >>> found["accuracy"].value, found["accuracy"].low, found["macro_f1"].value, found["accuracy"].n
-    (1.0, 1.0, 1.0, 30)
+    >>> found["accuracy"].value, round(found["accuracy"].low, 3), found["macro_f1"].value, found["accuracy"].n
+    (1.0, 0.886, 1.0, 30)
 
     Keys: accuracy, macro_f1, unparsed, and f1 (a dictionary by class). Source: see backend.metrics.benchmarks.
     """
@@ -66,13 +76,12 @@ def performance(labels: Sequence[str], answers: Sequence[str], classes: Sequence
     k = len(classes)
     items = Resampled([codes(labels, classes), codes(answers, classes)], seed=seed)
     ((whole, drawn),) = items.tables(([0, 1], (k, k + 1)))
-    n, total = len(labels), max(1, len(labels))
+    n = len(labels)
     each, resampled = class_f1(whole), class_f1(drawn)
-    lost = whole[:, -1].sum() / total if n else np.nan
     return {
-        "accuracy": figure(accuracy(whole), accuracy(drawn), n),
+        "accuracy": share(np.trace(whole), n),
         "macro_f1": figure(macro_f1(whole), macro_f1(drawn), n),
-        "unparsed": figure(lost, drawn[..., -1].sum(axis=-1) / total, n),
+        "unparsed": share(whole[:, -1].sum(), n),
         "f1": {
             name: figure(each[c], resampled[:, c], n, why="" if whole[c].sum() else "the label of no item")
             for c, name in enumerate(classes)
@@ -120,21 +129,16 @@ def fairness(
     judged = [list(classes).index(positive)] if positive else list(range(len(classes)))
     resampled, alike = _drawn(items, judged)
     figures, by_class, even = _fair(items.whole, resampled, alike, {c: classes[c] for c in judged})
-    shown = tuple(
-        _group(value, items.whole[g], resampled["accuracy"][:, g], resampled["rates"][:, g], classes)
-        for g, value in enumerate(values)
-    )
+    shown = tuple(_group(value, items.whole[g], classes) for g, value in enumerate(values))
     return Fairness(figures, even, by_class, shown, len(labels) - len(known))
 
 
 def _drawn(items: Grouped, judged: Sequence[int]) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """The measures of every judged class, shape (draws, judged), of resamples and of draws where groups are alike; of
-    resamples also every group's accuracy (draws, groups) and rates (draws, groups, classes)."""
+    """The measures of every judged class, shape (draws, judged), of resamples and of draws where groups are alike."""
     resampled: dict[str, list[Floats]] = {}
     alike: dict[str, list[Floats]] = {}
     for drawn, even, odds in items.chunks():
-        parts = {"accuracy": accuracy(drawn), "rates": selection_rates(drawn.sum(axis=-2)), **_by_class(drawn, judged)}
-        for name, part in parts.items():
+        for name, part in _by_class(drawn, judged).items():
             resampled.setdefault(name, []).append(part)
         for name, part in {**_by_class(even, judged), "eod": _by_class(odds, judged)["eod"]}.items():
             alike.setdefault(name, []).append(part)
@@ -200,7 +204,7 @@ def _why(name: str, value: float, one: bool) -> str:
     return "answered for nobody" if name == "dpr" else "no two groups have items of this class, or of the others"
 
 
-def _group(value: str, whole: Floats, right: Floats, drawn: Floats, classes: Sequence[str]) -> Group:
-    n, rates = int(whole.sum()), selection_rates(whole.sum(axis=0))
-    each = {name: figure(rates[c], drawn[:, c], n) for c, name in enumerate(classes)}
-    return Group(value, figure(accuracy(whole), right, n), each, n < SMALL)
+def _group(value: str, whole: Floats, classes: Sequence[str]) -> Group:
+    n, said = whole.sum(), whole.sum(axis=0)
+    rates = {name: share(said[c], n) for c, name in enumerate(classes)}
+    return Group(value, share(np.trace(whole), n), rates, n < SMALL)

@@ -18,6 +18,7 @@ from backend.metrics.benchmark_draws import (
     codes,
     figure,
     mean_of,
+    share,
     some_of,
 )
 from backend.metrics.benchmarks import (
@@ -159,18 +160,16 @@ def resolution(
     return overall, each
 
 
-def stereotypes(answers: Sequence[str], stereotypical: str, draws: int = DRAWS, seed: int = 0) -> Figure:
-    """The vision-language bias score of some answers, with its interval.
+def stereotypes(answers: Sequence[str], stereotypical: str) -> Figure:
+    """The vision-language bias score of some answers, with Wilson's interval.
 
     By hand, 6 of 10 are stereotypical.
 
     >>> stereotypes(["stereotype"] * 6 + ["other"] * 4, "stereotype").value
     0.6
     """
-    n = len(answers)
-    chosen = sum(answer == stereotypical for answer in answers)
-    drawn = np.random.default_rng([seed, n]).binomial(n, chosen / max(1, n), size=draws)
-    return figure(vision_language_bias(chosen, n), vision_language_bias(drawn, n), n)
+    chosen, n = sum(answer == stereotypical for answer in answers), len(answers)
+    return replace(share(chosen, n), value=float(vision_language_bias(chosen, n)))
 
 
 def stereotype_gap(with_image: Sequence[str], text_only: Sequence[str], stereotypical: str, seed: int = 0) -> Figure:
