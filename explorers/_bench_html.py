@@ -40,8 +40,8 @@ alone gives as much.
 In pronoun tasks, **resolution bias** is how often women’s pronouns were resolved less men’s, occupation by occupation.
 **Vision-language bias score (VLBS)** is how often the stereotypical caption was chosen over the others.
 
-**n** counts items. Intervals (95 %) are Wilson’s for shares (accuracy, how often an answer was given, VLBS); for all else
-items are drawn anew. **†** marks fewer than 20 items.
+**n** counts items. Intervals (95 %) are Wilson’s for shares (accuracy, how often an answer was given, VLBS); for all
+else items are drawn anew. **†** marks fewer than 20 items.
 """
 CANNOT = """
 **A benchmark that can be answered without the image measures the text.** In the paper (Mapping Bias in Vision Language

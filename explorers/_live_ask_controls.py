@@ -25,6 +25,7 @@ from explorers._live_ask import WELCOME, asked_html, news_html, portrait_html, p
 from explorers._live_ask_view import AskView, from_params, other_picture, to_address, view_of
 from explorers._neutrality_view import DIRECTIONS, style_words
 from explorers._shared import Params, escape
+from explorers._wiring import BOARD
 
 INTRO = """
 <h2>Ask a model now</h2><p class="lk-reading">Put a neutral input to a model, in every wording and every order of the
@@ -248,8 +249,8 @@ def _stored(stores: Mapping[str, Audit], view: AskView) -> bytes | None:
 
 
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
-    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    gr.HTML(INTRO, **board)
+    made = SimpleNamespace()
+    gr.HTML(INTRO, **BOARD)
     with gr.Row(elem_classes="lk-ask"):
         with gr.Column(scale=2, min_width=320):
             with gr.Row():
@@ -267,24 +268,24 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
                 lines=2,
                 elem_id="lk-ask-action",
             )
-            _pictures(made, stores, board)
-            made.prompt = gr.HTML(min_height=180, elem_id="lk-ask-prompt", **board)
+            _pictures(made, stores)
+            made.prompt = gr.HTML(min_height=180, elem_id="lk-ask-prompt", **BOARD)
             with gr.Row(elem_classes="lk-buttons"):
                 made.ask = gr.Button("Ask", variant="primary", size="sm", min_width=160, elem_id="lk-ask-ask")
                 made.cancel = gr.Button("Cancel", size="sm", min_width=120, elem_id="lk-ask-cancel")
         with gr.Column(scale=3, min_width=320):
-            made.board = gr.HTML(WELCOME, min_height=300, elem_id="lk-ask-board", **board)
+            made.board = gr.HTML(WELCOME, min_height=300, elem_id="lk-ask-board", **BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
     return made
 
 
-def _pictures(made: SimpleNamespace, stores: Mapping[str, Audit], board: Mapping[str, Any]) -> None:
+def _pictures(made: SimpleNamespace, stores: Mapping[str, Audit]) -> None:
     with gr.Column(visible=False, elem_id="lk-ask-pictures") as made.pictures:
-        gr.HTML(UPLOAD, js_on_load=SHOW, elem_id="lk-ask-upload", **board)
+        gr.HTML(UPLOAD, js_on_load=SHOW, elem_id="lk-ask-upload", **BOARD)
         made.audit = _box("Audit", "audit", 160, choices=list(stores))
         with gr.Row(elem_classes="lk-ask-portrait"):
-            made.portrait = gr.HTML(min_height=140, elem_id="lk-ask-portrait", **board)
+            made.portrait = gr.HTML(min_height=140, elem_id="lk-ask-portrait", **BOARD)
             with gr.Column(min_width=180):
                 made.of = gr.Textbox(label="Picture of the audit (id, then Enter)", max_length=64, elem_id="lk-ask-of")
                 made.other = gr.Button("Another picture", size="sm", elem_id="lk-ask-other")

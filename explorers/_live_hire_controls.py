@@ -20,6 +20,7 @@ from explorers._live import problem_html
 from explorers._live_ask import news_html
 from explorers._live_hire import WELCOME, compared_html, from_params, prompt_html, to_address
 from explorers._shared import Params, escape
+from explorers._wiring import BOARD
 
 INTRO = """
 <h2>Compare two applicants now</h2><p class="lk-reading">Write two names and choose an occupation. A model is asked
@@ -141,8 +142,8 @@ def run(applicants: Applicants, values: Mapping[str, Any], visitor: str) -> Iter
 
 
 def _components(applicants: Applicants) -> SimpleNamespace:
-    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    gr.HTML(INTRO, **board)
+    made = SimpleNamespace()
+    gr.HTML(INTRO, **BOARD)
     wish = applicants.settled(dict(zip(("first", "second"), applicants.usual, strict=True)))
     models = [
         (one.spec.title + (" (not available)" if one.lacking else ""), name) for name, one in applicants.known.items()
@@ -155,11 +156,11 @@ def _components(applicants: Applicants) -> SimpleNamespace:
         made.occupation = gr.Dropdown(list(applicants.occupations), value=wish.occupation, **jobs)
     orders = {"label": "Orders of the names", "elem_id": "lk-hire-live-orders"}
     made.orders = gr.Radio(BOXES, value=wish.orders, elem_classes="lk-modes", **orders)
-    made.prompt = gr.HTML(min_height=180, elem_id="lk-hire-live-prompt", **board)
+    made.prompt = gr.HTML(min_height=180, elem_id="lk-hire-live-prompt", **BOARD)
     with gr.Row(elem_classes="lk-buttons"):
         made.ask = gr.Button("Ask", variant="primary", size="sm", min_width=160, elem_id="lk-hire-live-ask")
         made.cancel = gr.Button("Cancel", size="sm", min_width=120, elem_id="lk-hire-live-cancel")
-    made.board = gr.HTML(WELCOME, min_height=240, elem_id="lk-hire-live-board", **board)
+    made.board = gr.HTML(WELCOME, min_height=240, elem_id="lk-hire-live-board", **BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
     return made

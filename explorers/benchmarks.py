@@ -19,61 +19,30 @@ from explorers import _bench_scatter as scatter
 from explorers import _bench_view as state
 from explorers import _bench_words as words
 from explorers._bench_view import BenchView, to_address
-from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._charts import finish, png_html, unbroken
 from explorers._neutrality_charts import plot_text
-from explorers._shared import Params, View, escape, params_of
+from explorers._shared import View, escape
+from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, chart, drawer, steps, wire, without_audit
 
 SLUG = state.SLUG
 TITLE = "Benchmarks"
 table = files.table
 
-NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one; Published results need none.</p>"
-DRAWER = (
-    '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
-    'aria-controls="lk-bench-controls">Choose task and models</button></p>'
-)
-STEP = """
-window.likeness.connect(query => {
-  const board = document.querySelector('#lk-bench-heading');
-  const here = Boolean(board && board.checkVisibility());
-  if (here) trigger('submit', {query});
-  return here;
-}, 'benchmarks');
-"""
-PNG = "window.likenessCharts && window.likenessCharts.png(element);"
-
 
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     if not stores:
-        gr.HTML(NO_AUDIT)
-        return View([], lambda params: [])
+        return without_audit(NO_AUDIT_PUBLISHED)
     made = _components(stores)
     inputs = [made.audit, made.task, made.models, made.by, made.published, made.wrong, made.condition]
-    outputs = [*inputs, *made.shown]
-
-    def changed(*values: Any) -> list[Any]:
-        view = state.from_params(stores, _params(values))
-        return [*_updates(stores[view.audit], view), to_address(view)]
-
-    def open_view(params: Params) -> list[Any]:
-        view = state.from_params(stores, params)
-        return _updates(stores[view.audit], view)
-
-    def stepped(event: gr.EventData) -> list[Any]:
-        return open_view(params_of(str(getattr(event, "query", ""))))
-
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-    for box in inputs:
-        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **quiet)
-    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **quiet)
-    return View(outputs, open_view)
+    return wire(stores, address_bar, made, inputs, read=_params, state=state, updates=_updates)
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
-    """What the components hold, read like an address: both come from a browser."""
-    names = ("audit", "task", "m", "by", "published", "wrong", "condition")
+    """What the components hold, read like an address: both come from a browser. A page of wrong answers is left."""
+    names = ("audit", "task", "m", "by", "published", "wrong", "condition", "address")
     held = dict(zip(names, values, strict=True))
+    held.pop("address")
     found = {name: [value] for name, value in held.items() if isinstance(value, str)}
     found["m"] = [str(one) for one in held["m"]] if isinstance(held["m"], list) else []
     found["published"] = ["1" if held["published"] is True else "0"]
@@ -82,11 +51,10 @@ def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
 
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
-    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-bench-steps")
+    made = SimpleNamespace(steps=steps("lk-bench", SLUG))
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-bench-audit")
-    heading = gr.HTML(words.heading_html(), min_height=64, elem_id="lk-bench-heading", **board)
-    gr.HTML(DRAWER, **board)
+    heading = gr.HTML(words.heading_html(), min_height=64, elem_id="lk-bench-heading", **BOARD)
+    drawer("lk-bench-controls", "Choose task and models")
     with gr.Column(elem_id="lk-bench-controls"), gr.Row():
         made.task = _box("Task", "task", 240)
         made.models = gr.Dropdown(
@@ -94,22 +62,22 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         )
         made.by = _box("Compare groups of", "by", 160)
         made.published = gr.Checkbox(True, label="Published models too", min_width=160)
-    sentence = gr.HTML(min_height=60, **board)
-    conditions, added = gr.HTML(**board), gr.HTML(**board)
-    chart = gr.HTML(**board), gr.Plot(**plot_options("lk-bench-chart")), gr.HTML(js_on_load=PNG, **board)
-    groups, scores, others = gr.HTML(**board), gr.HTML(**board), gr.HTML(**board)
+    sentence = gr.HTML(min_height=60, **BOARD)
+    conditions, added = gr.HTML(**BOARD), gr.HTML(**BOARD)
+    tradeoff = chart("lk-bench-chart")
+    groups, scores, others = gr.HTML(**BOARD), gr.HTML(**BOARD), gr.HTML(**BOARD)
     with gr.Column() as for_errors:
-        gr.HTML("<h3>Where is it wrong?</h3>", **board)
+        gr.HTML("<h3>Where is it wrong?</h3>", **BOARD)
         with gr.Row():
             made.wrong = _box("Wrong answers of", "wrong", 240)
             made.condition = _box("Asked", "condition", 160)
-        listed = gr.HTML(**board)
-    asked = gr.HTML(**board)
+        listed = gr.HTML(**BOARD)
+    asked = gr.HTML(**BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(parts.HOW)
     with gr.Accordion("What this cannot show", open=False):
         gr.Markdown(parts.CANNOT)
-    made.shown = [heading, sentence, conditions, added, *chart, groups, scores, others, for_errors, listed, asked]
+    made.shown = [heading, sentence, conditions, added, *tradeoff, groups, scores, others, for_errors, listed, asked]
     return made
 
 

@@ -14,6 +14,7 @@ from explorers import _browse
 from explorers._browse import MOST_COLUMNS, SIZES, BrowseView, to_address
 from explorers._grid import ANY, Choice, sorts_of
 from explorers._shared import Params, View, escape
+from explorers._wiring import QUIET
 
 SLUG = _browse.SLUG
 TITLE = "Browse"
@@ -77,11 +78,10 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         view = _browse.from_params(stores, params)
         return _updates(stores[view.audit], view)
 
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in (parts.sort, parts.size, parts.labels, *parts.boxes):
         changed = handler(lambda audit, view: (replace(view, page=1), ""))
-        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **quiet)
-    parts.audit.input(other_audit, parts.audit, [*outputs, address_bar], **quiet)
+        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **QUIET)
+    parts.audit.input(other_audit, parts.audit, [*outputs, address_bar], **QUIET)
     clicks = (
         (parts.same, _browse.shared),
         (parts.more, lambda audit, view: (replace(view, columns=(*view.columns, _browse.another(audit, view))), "")),
@@ -90,7 +90,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         (parts.on, lambda audit, view: (replace(view, page=view.page + 1), "")),
     )
     for button, act in clicks:
-        button.click(handler(act), inputs, [*outputs, address_bar], **quiet)
+        button.click(handler(act), inputs, [*outputs, address_bar], **QUIET)
     return View(outputs, open_view)
 
 

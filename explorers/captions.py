@@ -16,6 +16,7 @@ from explorers import _captions_words as words
 from explorers._charts import finish, legend_html, plot_options, png_html
 from explorers._shared import Params, View, address, count, escape, first
 from explorers._texts import choices_of, flags_of, text_keys, texts_of
+from explorers._wiring import QUIET
 
 SLUG = "captions"
 TITLE = "Captions and answers"
@@ -159,12 +160,11 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         view = from_params(stores, params)
         return _updates(stores[view.audit], view)
 
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in inputs[:-2]:
-        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **quiet)
-    parts.query.submit(changed, inputs, [*outputs, address_bar], **quiet)
-    parts.back.click(stepped(-1), inputs, [*outputs, address_bar], **quiet)
-    parts.on.click(stepped(1), inputs, [*outputs, address_bar], **quiet)
+        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **QUIET)
+    parts.query.submit(changed, inputs, [*outputs, address_bar], **QUIET)
+    parts.back.click(stepped(-1), inputs, [*outputs, address_bar], **QUIET)
+    parts.on.click(stepped(1), inputs, [*outputs, address_bar], **QUIET)
     return View(outputs, open_view)
 
 

@@ -17,6 +17,7 @@ from explorers import _faces_sheet, _faces_view
 from explorers._charts import finish, plot_options, png_html, unbroken
 from explorers._faces_view import MOST_SYSTEMS, FacesView, to_address
 from explorers._shared import Params, View, escape, first, params_of
+from explorers._wiring import BOARD, QUIET, drawer, without_audit
 
 SLUG = _faces_view.SLUG
 TITLE = "Average faces"
@@ -25,16 +26,10 @@ table = _faces_view.table
 
 BESIDE = 4
 """With more systems than these the comparison lies below the grid, not beside it."""
-DRAWER = (
-    '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
-    'aria-controls="lk-faces-controls">Choose systems and professions, sort</button></p>'
-)
-"""On a narrow screen, what opens and closes the controls (assets/faces.js)."""
 JUMP = '<p class="lk-faces-jump"><button type="button" class="lk-button">Compare A and B</button></p>'
 """What leads to a comparison that was chosen and lies below the grid, while it is not on the screen."""
 ASK = "(...values) => [...values.slice(0, 5), window.likenessFaces ? window.likenessFaces.ask() : '']"
 """What the boxes hold and the address; an empty one where nobody touched a box."""
-NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 HOW = """
 In every image the largest face is found, turned and scaled so that its eyes and mouth lie where those of the others
 do, and the faces of one system and one profession are **averaged** point by point. What they share stays sharp; what
@@ -69,20 +64,18 @@ Where an image shows several faces, only the largest counts.
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     if not stores:
-        gr.HTML(NO_AUDIT)
-        return View([], lambda params: [])
-    board = {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    watched = {**board, "js_on_load": "window.likenessFaces && window.likenessFaces.watch(element);"}
-    heading = gr.HTML(min_height=64, **board)
-    gr.HTML(DRAWER, **board)
+        return without_audit()
+    watched = {**BOARD, "js_on_load": "window.likenessFaces && window.likenessFaces.watch(element);"}
+    heading = gr.HTML(min_height=64, **BOARD)
+    drawer("lk-faces-controls", "Choose systems and professions, sort")
     with gr.Column(elem_id="lk-faces-controls"):
         inputs = _controls(stores)
     with gr.Column() as body:
         grid = gr.HTML(min_height=400, elem_id="lk-faces-board", **watched)
         panel = gr.HTML(elem_id="lk-faces-panel", **watched)
-        legend = gr.HTML(**board)
+        legend = gr.HTML(**BOARD)
         plot = gr.Plot(**plot_options("lk-faces-chart"))
-        files = gr.HTML(js_on_load="window.likenessCharts && window.likenessCharts.png(element);", **board)
+        files = gr.HTML(js_on_load="window.likenessCharts && window.likenessCharts.png(element);", **BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
     with gr.Accordion("What this cannot show", open=False):
@@ -107,12 +100,11 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     def open_view(params: Params) -> list[Any]:
         return show(_faces_view.from_params(stores, params))
 
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in inputs:
         # A box of several sends no "input" when it is emptied, and one when it is only left; "change" comes of the
         # server's own updates, too: `ask` tells these apart, and `changed` leaves a view alone that stays the same.
         listen = box.change if box.multiselect else box.input
-        listen(changed, [*inputs, address_bar], [*outputs, address_bar], js=ASK, trigger_mode="always_last", **quiet)
+        listen(changed, [*inputs, address_bar], [*outputs, address_bar], js=ASK, trigger_mode="always_last", **QUIET)
     return View(outputs, open_view)
 
 

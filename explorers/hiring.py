@@ -20,11 +20,12 @@ from explorers import _hiring_published as published
 from explorers import _hiring_scatter as scatter
 from explorers import _hiring_view as state
 from explorers import _hiring_words as words
-from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._charts import finish, png_html, unbroken
 from explorers._hiring_dialogue import Opened
 from explorers._hiring_view import HiringView, to_address
 from explorers._live_ask_links import hire_html
 from explorers._shared import Params, View, escape, first, params_of
+from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, PNG, chart, drawer, steps, wire, without_audit
 
 SLUG = state.SLUG
 TITLE = "Hiring"
@@ -33,54 +34,22 @@ table = files.table
 
 MOST_PAIRS = 1000
 """Dialogues that the chooser lists; the buttons reach the others."""
-NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one; Published results need none.</p>"
-DRAWER = (
-    '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
-    'aria-controls="lk-hire-controls">Choose models and pairs</button></p>'
-)
-STEP = """
-window.likeness.connect(query => {
-  const board = document.querySelector('#lk-hire-heading');
-  const here = Boolean(board && board.checkVisibility());
-  if (here) trigger('submit', {query});
-  return here;
-}, 'hiring');
-"""
 WATCH = "window.likenessHiring && window.likenessHiring.watch(element);"
 PANEL = "window.likenessHiring && window.likenessHiring.panel(element);"
-PNG = "window.likenessCharts && window.likenessCharts.png(element);"
 
 
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     if not stores:
-        gr.HTML(NO_AUDIT)
-        return View([], lambda params: [])
+        return without_audit(NO_AUDIT_PUBLISHED)
     made = _components(stores)
     inputs = [made.audit, made.models, made.kind, made.published, made.theirs, made.measure, made.order, made.query]
     inputs += [made.occupation, made.pair]
-    outputs = [*inputs, *made.shown]
 
-    def changed(*values: Any) -> list[Any]:
-        view = state.from_params(stores, _unpinned(stores, _params(values), params_of(str(values[-1] or ""))))
-        return [*_updates(stores[view.audit], view), to_address(view)]
+    def read(values: tuple[Any, ...]) -> Params:
+        return _unpinned(stores, _params(values), params_of(str(values[-1] or "")))
 
-    def open_view(params: Params) -> list[Any]:
-        view = state.from_params(stores, params)
-        return _updates(stores[view.audit], view)
-
-    def stepped(event: gr.EventData) -> list[Any]:
-        return open_view(params_of(str(getattr(event, "query", ""))))
-
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-    script = f"(...values) => [...values.slice(0, {len(inputs)}), location.search]"
-    after = [*outputs, address_bar]
-    for box in inputs:
-        if box is not made.query:
-            box.input(changed, [*inputs, address_bar], after, js=script, trigger_mode="always_last", **quiet)
-    made.query.submit(changed, [*inputs, address_bar], after, js=script, trigger_mode="always_last", **quiet)
-    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **quiet)
-    return View(outputs, open_view)
+    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, entered=[made.query])
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
@@ -114,25 +83,24 @@ def _unpinned(stores: Mapping[str, Audit], params: dict[str, list[str]], kept: P
 
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
-    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-hire-steps")
+    made = SimpleNamespace(steps=steps("lk-hire", SLUG))
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-hire-audit")
-    heading = gr.HTML(min_height=64, elem_id="lk-hire-heading", **board)
-    gr.HTML(DRAWER, **board)
+    heading = gr.HTML(min_height=64, elem_id="lk-hire-heading", **BOARD)
+    drawer("lk-hire-controls", "Choose models and pairs")
     with gr.Column(elem_id="lk-hire-controls"), gr.Row():
         made.models = _many("Models (none: all)", "models")
         made.kind = _box("Pairs of names", "kind", 330)
         made.published = gr.Checkbox(True, label="Published models too", min_width=160)
         made.theirs = _many("Published models (none: all)", "theirs")
-    sentence = gr.HTML(min_height=60, **board)
+    sentence = gr.HTML(min_height=60, **BOARD)
     with gr.Row():
         with gr.Column(min_width=340):
-            marks = gr.HTML(js_on_load=WATCH + PNG, elem_id="lk-hire-marks", **board)
-            models = gr.HTML(**board), gr.Plot(**plot_options("lk-hire-models")), gr.HTML(js_on_load=PNG, **board)
+            marks = gr.HTML(js_on_load=WATCH + PNG, elem_id="lk-hire-marks", **BOARD)
+            models = chart("lk-hire-models")
         with gr.Column(min_width=340):
-            answered = gr.HTML(js_on_load=PNG, **board)
-            order = gr.HTML(**board)
-    bars_head = gr.HTML(**board)
+            answered = gr.HTML(js_on_load=PNG, **BOARD)
+            order = gr.HTML(**BOARD)
+    bars_head = gr.HTML(**BOARD)
     with gr.Row():
         made.measure = _box("Measure", "measure", 320)
         made.order = _box("Order", "order", 170)
@@ -145,13 +113,13 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         )
     with gr.Row():
         with gr.Column(min_width=340, scale=8):
-            listed = gr.HTML(js_on_load=WATCH + PNG, elem_id="lk-hire-board", **board)
+            listed = gr.HTML(js_on_load=WATCH + PNG, elem_id="lk-hire-board", **BOARD)
         with gr.Column(min_width=340, scale=5) as for_dialogue:
             with gr.Row():
                 made.occupation = _box("Occupation", "occupation", 150)
                 made.pair = _box("Applicants, first named first", "pair", 200)
-            panel = gr.HTML(js_on_load=PANEL, **board)
-    asked = gr.HTML(**board)
+            panel = gr.HTML(js_on_load=PANEL, **BOARD)
+    asked = gr.HTML(**BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(parts.HOW)
     with gr.Accordion("What this cannot show", open=False):

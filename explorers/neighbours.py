@@ -14,13 +14,13 @@ from explorers import _neighbours, _neighbours_html, _neighbours_picture
 from explorers._charts import unbroken
 from explorers._neighbours import SIZES, SUBSETS, NearView, to_address
 from explorers._shared import Params, View, params_of
+from explorers._wiring import BOARD, QUIET, steps, without_audit
 
 SLUG = "neighbours"
 TITLE = "Look-alikes"
 QUERY = _neighbours_picture.QUERY
 table = _neighbours.table
 
-NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 HOW = """
 Start from an image and walk: each picture opens larger, and *Walk here* makes it the next to start from. The steps
 stand above, as a way back. What recurs along a walk (a colour, a dress, a pose, a background) may be a stereotype
@@ -59,8 +59,7 @@ ASK = "(audit, system, subject, subset, k) => [audit, system, subject, subset, k
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     if not stores:
-        gr.HTML(NO_AUDIT)
-        return View([], lambda params: [])
+        return without_audit()
     made = _components(stores)
     inputs = [made.audit, made.system, made.subject, made.subset, made.size]
     outputs = [*inputs, made.heading, made.query, made.board, made.notes]
@@ -80,20 +79,18 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     def stepped(event: gr.EventData) -> list[Any]:
         return open_view(params_of(str(getattr(event, "query", ""))))
 
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in inputs:
-        box.input(changed, [*inputs, address_bar], [*outputs, address_bar], js=ASK, **quiet)
-    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **quiet)
+        box.input(changed, [*inputs, address_bar], [*outputs, address_bar], js=ASK, **QUIET)
+    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **QUIET)
     return View(outputs, open_view)
 
 
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
-    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-near-steps")
+    made = SimpleNamespace(steps=steps("lk-near", SLUG, STEP))
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-near-audit")
     with gr.Row(elem_classes="lk-near-top"):
-        made.heading = gr.HTML(min_height=100, elem_id="lk-near-heading", **board)
-        gr.HTML(UPLOAD, js_on_load=WATCH, elem_id="lk-near-upload", **board)
+        made.heading = gr.HTML(min_height=100, elem_id="lk-near-heading", **BOARD)
+        gr.HTML(UPLOAD, js_on_load=WATCH, elem_id="lk-near-upload", **BOARD)
     with gr.Accordion("Filters and number of neighbours", open=False), gr.Row():
         made.system = gr.Dropdown(label="System", min_width=160, elem_id="lk-near-system")
         made.subject = gr.Dropdown(label="Profession or other prompt", min_width=220, elem_id="lk-near-subject")
@@ -101,12 +98,12 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         made.size = gr.Dropdown([str(k) for k in SIZES], label="Neighbours", min_width=120, elem_id="lk-near-k")
     with gr.Row(elem_classes="lk-near"):
         with gr.Column(scale=1, min_width=260, elem_classes="lk-near-left"):
-            made.query = gr.HTML(js_on_load=WATCH, min_height=300, elem_id="lk-near-query", **board)
+            made.query = gr.HTML(js_on_load=WATCH, min_height=300, elem_id="lk-near-query", **BOARD)
         with gr.Column(scale=3, min_width=320, elem_classes="lk-near-right"):
-            made.board = gr.HTML(js_on_load=WATCH, min_height=400, elem_id="lk-near-board", **board)
+            made.board = gr.HTML(js_on_load=WATCH, min_height=400, elem_id="lk-near-board", **BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
-        made.notes = gr.HTML(**board)
+        made.notes = gr.HTML(**BOARD)
     with gr.Accordion("What this cannot show", open=False):
         gr.Markdown(CANNOT)
     return made

@@ -22,6 +22,7 @@ from explorers._neutrality_cautions import cautions_html
 from explorers._neutrality_published import SOURCE
 from explorers._neutrality_view import NeutralityView, to_address
 from explorers._shared import Params, View, escape, first, params_of
+from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, PNG, chart, drawer, steps, wire, without_audit
 
 SLUG = state.SLUG
 TITLE = "Neutrality"
@@ -30,11 +31,6 @@ table = files.table
 
 BESIDE = 5
 """With more columns than these the answers lie below the heatmap, not beside it."""
-NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one; Published results need none.</p>"
-DRAWER = (
-    '<p class="lk-drawer"><button type="button" class="lk-button" aria-expanded="false" '
-    'aria-controls="lk-neutral-controls">Choose what was asked, and of whom</button></p>'
-)
 HOW = """
 Models are given **neutral inputs**: a profession, or an action at work, that tells nobody's gender, race or age. They
 can always answer "no preference". A **direct** question asks for the class; an **indirect** one asks which of some
@@ -68,47 +64,21 @@ A profession's name can itself tell a gender ("waitress"). The labour force is t
 being like it is not the same as being fair. Real people fit into none of these classes, or into several. Published
 models were asked in other words about other inputs: compare the order of magnitude.
 """
-STEP = """
-window.likeness.connect(query => {
-  const board = document.querySelector('#lk-neutral-heading');
-  const here = Boolean(board && board.checkVisibility());
-  if (here) trigger('submit', {query});
-  return here;
-}, 'neutrality');
-"""
 WATCH = "window.likenessNeutral && window.likenessNeutral.watch(element);"
-PNG = "window.likenessCharts && window.likenessCharts.png(element);"
 
 
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     if not stores:
-        gr.HTML(NO_AUDIT)
-        return View([], lambda params: [])
+        return without_audit(NO_AUDIT_PUBLISHED)
     made = _components(stores)
     inputs = [made.audit, made.direction, made.style, made.attribute, made.culture, made.measure, made.models]
     inputs += [made.published, made.rows, made.order, made.full, made.query]
-    outputs = [*inputs, *made.shown]
 
-    def changed(*values: Any) -> list[Any]:
-        view = state.from_params(stores, _unpinned(stores, _params(values), params_of(str(values[-1] or ""))))
-        return [*_updates(stores[view.audit], view), to_address(view)]
+    def read(values: tuple[Any, ...]) -> Params:
+        return _unpinned(stores, _params(values), params_of(str(values[-1] or "")))
 
-    def open_view(params: Params) -> list[Any]:
-        view = state.from_params(stores, params)
-        return _updates(stores[view.audit], view)
-
-    def stepped(event: gr.EventData) -> list[Any]:
-        return open_view(params_of(str(getattr(event, "query", ""))))
-
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-    script = f"(...values) => [...values.slice(0, {len(inputs)}), location.search]"
-    after = [*outputs, address_bar]
-    for box in inputs[:-1]:
-        box.input(changed, [*inputs, address_bar], after, js=script, trigger_mode="always_last", **quiet)
-    made.query.submit(changed, [*inputs, address_bar], after, js=script, trigger_mode="always_last", **quiet)
-    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **quiet)
-    return View(outputs, open_view)
+    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, entered=[made.query])
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
@@ -140,11 +110,10 @@ def _unpinned(stores: Mapping[str, Audit], params: dict[str, list[str]], kept: P
 
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
-    made, board = SimpleNamespace(), {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    made.steps = gr.HTML("", html_template="", js_on_load=STEP, visible="hidden", elem_id="lk-neutral-steps")
+    made = SimpleNamespace(steps=steps("lk-neutral", SLUG))
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-neutral-audit")
-    heading = gr.HTML(min_height=64, elem_id="lk-neutral-heading", **board)
-    gr.HTML(DRAWER, **board)
+    heading = gr.HTML(min_height=64, elem_id="lk-neutral-heading", **BOARD)
+    drawer("lk-neutral-controls", "Choose what was asked, and of whom")
     with gr.Column(elem_id="lk-neutral-controls"), gr.Row():
         made.attribute = _box("Attribute", "attribute", 120)
         made.measure = _box("Measure", "measure", 220)
@@ -155,12 +124,12 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
             label="Models (none: all)", multiselect=True, elem_id="lk-neutral-models", min_width=200
         )
         made.published = gr.Checkbox(True, label="Published models too", min_width=160)
-    sentence = gr.HTML(min_height=60, **board)
+    sentence = gr.HTML(min_height=60, **BOARD)
     with gr.Row():
         with gr.Column(min_width=340):
-            models = _chart("lk-neutral-models-chart", board)
+            models = chart("lk-neutral-models-chart")
         with gr.Column(min_width=340):
-            bars = gr.HTML(**board)
+            bars = gr.HTML(**BOARD)
     with gr.Column() as heat_controls, gr.Row():
         made.rows = _box("Rows", "rows", 170)
         made.order = _box("Order", "order", 170)
@@ -172,14 +141,14 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
             min_width=150,
         )
         made.full = gr.Checkbox(label="Intervals and n in the cells", min_width=180)
-    heat = gr.HTML(min_height=300, js_on_load=WATCH + PNG, elem_id="lk-neutral-board", **board)
+    heat = gr.HTML(min_height=300, js_on_load=WATCH + PNG, elem_id="lk-neutral-board", **BOARD)
     with gr.Row() as for_spread:
         with gr.Column(min_width=340):
-            said = gr.HTML(**board)
+            said = gr.HTML(**BOARD)
         with gr.Column(min_width=340):
-            spread = [gr.Plot(**plot_options("lk-neutral-spread")), gr.HTML(js_on_load=PNG, **board)]
+            spread = [gr.Plot(**plot_options("lk-neutral-spread")), gr.HTML(js_on_load=PNG, **BOARD)]
     with gr.Accordion("Pairs of classes", open=False, visible=False) as for_pairs:
-        pairs = gr.HTML(**board)
+        pairs = gr.HTML(**BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
     with gr.Accordion("What this cannot show", open=False):
@@ -190,11 +159,6 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
 
 def _box(label: str, name: str, width: int) -> gr.Dropdown:
     return gr.Dropdown(label=label, elem_id=f"lk-neutral-{name}", min_width=width)
-
-
-def _chart(name: str, board: Mapping[str, Any]) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
-    """A chart with the words above it and its buttons below."""
-    return gr.HTML(**board), gr.Plot(**plot_options(name)), gr.HTML(js_on_load=PNG, **board)
 
 
 def _choices(audit: Audit, view: NeutralityView) -> list[Any]:

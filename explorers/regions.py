@@ -13,13 +13,13 @@ from explorers import _regions, _regions_groups, _regions_map
 from explorers._charts import finish, legend_html, plot_options, png_html, unbroken
 from explorers._regions import MOST_SYSTEMS, RegionsView, to_address
 from explorers._shared import Params, View, escape, first
+from explorers._wiring import BOARD, QUIET, without_audit
 
 SLUG = _regions.SLUG
 TITLE = "Identity regions"
 DATA = _regions_map.DATA
 table = _regions.table
 
-NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 HOW = """
 Each image is turned into numbers (an *embedding*) by a model that was asked about the person's appearance. Images of
 *identity prompts*, which name a gender, an ethnicity or a tone, are grouped by likeness (Ward's method) into *regions*.
@@ -47,22 +47,20 @@ there, not what the images of other prompts show. An image always gets a region,
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     if not stores:
-        gr.HTML(NO_AUDIT)
-        return View([], lambda params: [])
-    board = {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
+        return without_audit()
     with gr.Row():
         audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-regions-audit")
         embedding = gr.Dropdown(label="Embedding", elem_id="lk-regions-embedding", min_width=160)
         number = gr.Dropdown(label="Number of regions", elem_id="lk-regions-k", min_width=160)
-    heading = gr.HTML(min_height=64, **board)
+    heading = gr.HTML(min_height=64, **BOARD)
     with gr.Column() as body:
-        chart_map = gr.HTML(js_on_load="window.likenessCharts && window.likenessCharts.watch(element);", **board)
-        legend = gr.HTML(**board)
+        chart_map = gr.HTML(js_on_load="window.likenessCharts && window.likenessCharts.watch(element);", **BOARD)
+        legend = gr.HTML(**BOARD)
         chart = gr.Plot(**plot_options("lk-regions-chart"))
-        files = gr.HTML(js_on_load="window.likenessCharts && window.likenessCharts.png(element);", **board)
-        cards = gr.HTML(**board)
+        files = gr.HTML(js_on_load="window.likenessCharts && window.likenessCharts.png(element);", **BOARD)
+        cards = gr.HTML(**BOARD)
         with gr.Accordion("Which embedding and how many regions?", open=False):
-            quality = gr.HTML(**board)
+            quality = gr.HTML(**BOARD)
         with gr.Accordion("How to read this", open=False):
             gr.Markdown(HOW)
         with gr.Accordion("What this cannot show", open=False):
@@ -82,10 +80,9 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     def open_view(params: Params) -> list[Any]:
         return show(_regions.from_params(stores, params))
 
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in inputs:
         script = "(audit, embedding, k) => [audit, embedding, k, location.search]"
-        box.input(changed, [*inputs, address_bar], [*outputs, address_bar], js=script, **quiet)
+        box.input(changed, [*inputs, address_bar], [*outputs, address_bar], js=script, **QUIET)
     return View(outputs, open_view)
 
 

@@ -18,13 +18,13 @@ from explorers import _representation_words as words
 from explorers._charts import finish, legend_html, plot_options, png_html, unbroken
 from explorers._representation_view import SORTS, RepresentationView, to_address
 from explorers._shared import ASSETS, Params, View, escape
+from explorers._wiring import BOARD, QUIET, chart, without_audit
 
 SLUG = state.SLUG
 TITLE = "Representation"
 table = data.table
 FILES = {"stable_bias_quintiles.csv": ASSETS / "published" / "stable_bias_quintiles.csv"}
 
-NO_AUDIT = "<p>No audit is open. The tab Browse says how to make one.</p>"
 PUBLISHED = "Show the 14 published systems (Stable Bias, Tables 3 and 13)"
 HOW = """
 Everything here counts in which *identity regions* images fell (see that tab); nobody labelled them. A region counts
@@ -52,8 +52,7 @@ and other regions: compare shapes, not heights.
 def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     """Make the tab's components and events; see `_shared.View`."""
     if not stores:
-        gr.HTML(NO_AUDIT)
-        return View([], lambda params: [])
+        return without_audit()
     parts = _components(stores)
     inputs = [parts.audit, parts.embedding, parts.k, parts.one, parts.other]
     inputs += [parts.systems, parts.professions, parts.published, parts.sort]
@@ -69,9 +68,8 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     def open_view(params: Params) -> list[Any]:
         return show(state.from_params(stores, params))
 
-    quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
     for box in inputs[:-1]:
-        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **quiet)
+        box.input(changed, inputs, [*outputs, address_bar], trigger_mode="always_last", **QUIET)
     return View(outputs, open_view)
 
 
@@ -94,8 +92,7 @@ def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
 def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
     made = SimpleNamespace()
-    board = {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
-    png = {**board, "js_on_load": "window.likenessCharts && window.likenessCharts.png(element);"}
+    png = {**BOARD, "js_on_load": "window.likenessCharts && window.likenessCharts.png(element);"}
     made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-repr-audit")
     with gr.Row():
         made.one = gr.Dropdown(label="Regions of the phrase", elem_id="lk-repr-one", min_width=160)
@@ -105,19 +102,19 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         )
         label = "Professions (none: all)"
         made.professions = gr.Dropdown(label=label, multiselect=True, elem_id="lk-repr-professions", min_width=220)
-    made.heading = gr.HTML(min_height=64, **board)
+    made.heading = gr.HTML(min_height=64, **BOARD)
     with gr.Column() as made.body:
         with gr.Row():
-            stack = _chart("lk-repr-stack", board)
-            diversity = _chart("lk-repr-diversity", board)
+            stack = _chart("lk-repr-stack")
+            diversity = _chart("lk-repr-diversity")
         made.published = gr.Checkbox(label=PUBLISHED, elem_id="lk-repr-published", container=False)
         with gr.Row():
-            one = _chart("lk-repr-band-one", board)
-            other = _chart("lk-repr-band-other", board)
-        files = gr.HTML(**board)
-        both, professions = gr.HTML(**board), gr.HTML(**board)
+            one = _chart("lk-repr-band-one")
+            other = _chart("lk-repr-band-other")
+        files = gr.HTML(**BOARD)
+        both, professions = gr.HTML(**BOARD), gr.HTML(**BOARD)
         with gr.Accordion("Adjectives", open=False):
-            adjectives = gr.HTML(**board)
+            adjectives = gr.HTML(**BOARD)
         with gr.Accordion("Calibration: how far can the regions be trusted?", open=False):
             checked = gr.HTML(**png)
             truth = gr.Plot(visible=False, **plot_options("lk-repr-truth"))
@@ -133,14 +130,9 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
     return made
 
 
-def _chart(name: str, board: Mapping[str, Any]) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
-    """A chart with the words above it and its buttons below."""
+def _chart(name: str) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
     with gr.Column(min_width=340):
-        above = gr.HTML(**board)
-        plot = gr.Plot(**plot_options(name))
-        script = "window.likenessCharts && window.likenessCharts.png(element);"
-        below = gr.HTML(js_on_load=script, **board)
-    return above, plot, below
+        return chart(name)
 
 
 def _choices(view: RepresentationView, audit: Audit) -> list[Any]:

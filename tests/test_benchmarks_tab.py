@@ -198,7 +198,7 @@ def test_the_view_is_in_the_address_and_bad_values_fall_back(stores):
     assert view_of(stores).audit == "benched"
     for page in ("0", "١", "9" * 30, "1.5", ""):
         assert view_of(stores, f"p={page}").page == 1
-    assert benchmarks._params(("benched", ["x"], "no", None, "1", 3, "text")) == {
+    assert benchmarks._params(("benched", ["x"], "no", None, "1", 3, "text", "?p=2")) == {
         **{"audit": ["benched"], "condition": ["text"]},
         **{"m": [], "published": ["0"]},
     }

@@ -141,6 +141,7 @@ ROOMS = {
     "explorers._neutrality": {"backend.metrics", "backend.store", "explorers._*", "scipy"},
     "explorers._query": {"starlette"},
     "explorers._serving": {"uvicorn"},
+    "explorers._wiring": {"backend.store", "explorers._*", "gradio"},
     "explorers.live": {"backend", "explorers._*", "gradio"},
     "explorers._live": {"backend", "explorers._*"},
     "explorers._live_ask": {"backend", "explorers._*"},
