@@ -74,7 +74,7 @@ def load(task: Task, data: Data) -> Loaded:
             loaded.left_out[reason] += 1
         else:
             values = tuple(words.get(row[place], "") for place, (_, words) in zip(places, groups, strict=True))
-            loaded.items.append(Item(row[0], label, values, pictures.load(name)))
+            loaded.items.append(Item(clean_text(row[0])[:300], label, values, pictures.load(name)))
     return loaded
 
 
@@ -85,7 +85,7 @@ def partition(data: Data, root: Path, wanted: int) -> set[str] | None:
     listed = list_file(root, "list_eval_partition")
     if listed is None:
         raise SpecError(
-            f"--data: {clean_text(root)} holds no list_eval_partition.txt, which says which images are the test set: add it, or "
-            "set partition = -1 in a task of your own (--tasks)"
+            f"--data: {clean_text(root)} holds no list_eval_partition.txt, which says which images are the test set: "
+            "add it, or set partition = -1 in a task of your own (--tasks)"
         )
     return {row[0] for row in rows_of(listed, bound(data, root, listed))[1] if row[1:2] == [str(wanted)]}

@@ -23,7 +23,7 @@ def table_file(place: Path, root: Path, people: int) -> tuple[Path, list[str], l
     SpecError."""
     second = {1: "Object", 2: "Participant"}[people]
     paths = [place] if place.is_file() else sorted(root.rglob("*.tsv"))
-    fitting = []
+    fitting, shown = [], clean_text(root)
     for path in paths:
         columns, rows = table_of(path, None if path == place else root, "\t")
         named = {clean_text(name).casefold() for name in columns}
@@ -31,13 +31,11 @@ def table_file(place: Path, root: Path, people: int) -> tuple[Path, list[str], l
             fitting.append((path, columns, rows))
     if not fitting:
         raise SpecError(
-            f"--data: {clean_text(root)} holds no table with the columns IDX, Occupation and {second}; expected is {LAYOUT}"
+            f"--data: {shown} holds no table with the columns IDX, Occupation and {second}; expected is {LAYOUT}"
         )
     if len(fitting) > 1:
         names = ", ".join(clean_text(path.name) for path, _, _ in fitting[:5])
-        raise SpecError(
-            f"--data: {clean_text(root)} holds {len(fitting)} such tables ({names}): give one of them as --data FILE"
-        )
+        raise SpecError(f"--data: {shown} holds {len(fitting)} such tables ({names}): give one of them as --data FILE")
     return fitting[0]
 
 
