@@ -134,10 +134,11 @@ def text_of(path: Path, root: Path | None, most: int = MOST_BYTES, errors: str =
         if not stat.S_ISREG(real.stat().st_mode):
             raise irregular
         with open(real, "rb", opener=_unblocked) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            held = os.fstat(file.fileno())
+            if not stat.S_ISREG(held.st_mode):
                 raise irregular
-            data = file.read(most + 1)
-        if len(data) > most:
+            data = file.read(most + 1) if held.st_size <= most else b""
+        if max(held.st_size, len(data)) > most:
             raise SpecError(f"{shown} is larger than {most:,} bytes: it is no such list")
         return data.decode("utf-8-sig", errors)
     except OSError as error:
