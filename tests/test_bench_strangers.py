@@ -249,7 +249,9 @@ def test_a_word_that_a_prompt_does_not_say_is_no_group(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["folder", "audit"])
-@pytest.mark.parametrize("text", ["\ud800", "x" * 10_000, "a\x1b[2Jb", " kind", "a\nb"])
+@pytest.mark.parametrize(
+    "text", ["\ud800", "x" * 10_000, "a\x1b[2Jb", " kind", "a\nb"], ids=["half", "long", "escape", "space", "line"]
+)
 def test_strange_names_of_columns(tmp_path, name, text):
     for label, groups in ((text, ()), ("kind", [text]), ("kind", [""])):
         with pytest.raises(SpecError, match="can be no column's name") as error:
