@@ -22,7 +22,7 @@ from backend.store.benchmarks import GROUPS, LONGEST_NOTE, MOST_CELLS, MOST_VALU
 
 IMAGE, TEXT, RANDOM = "image", "text", "random"
 ADVERSARIAL = "adversarial"
-LONGEST_COLUMN = 100
+LONGEST_COLUMN, MOST_REASONS = 100, 90
 PRONOUNS = tuple(OTHER)
 OCCUPATIONS = ("occupation", "profession", "job")
 """What the first group of a task of pronouns can be called."""
@@ -99,7 +99,13 @@ def _with_pronouns(task: Task) -> Task:
 
 def load(task: Task, data: Data) -> Loaded:
     """The items of a task. Raises SpecError where there are none, with what was left out."""
-    loaded = FORMATS[task.format].load(task, data)
+    try:
+        loaded = FORMATS[task.format].load(task, data)
+    except (OSError, RecursionError) as error:  # folders in folders, by the thousand, say
+        place, why = clean_text(data.place or "the audit")[:300], clean_text(error)[:200]
+        raise SpecError(
+            f"--data: {place} cannot be read ({why}): look at its folders, and remove what is strange"
+        ) from error
     names = [item.name for item in loaded.items]
     if len({*names}) < len(names):
         seen: set[str] = set()
@@ -148,10 +154,21 @@ def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int | No
     chance = float(np.mean([_shares(task, item, classes) for item in items]))
     shown = BenchmarkTask(
         *(task.title, task.family, classes, task.groups, values, task.positive, clean_text(loaded.source)[:200]),
-        *(wording(task, form, classes, model), len(items), len(fitting), limit, chance, dict(left_out)),
+        *(wording(task, form, classes, model), len(items), len(fitting), limit, chance, _reasons(left_out)),
         " ".join(note for note in notes if note)[:LONGEST_NOTE],
     )
     return Plan(called(task), shown, items, tuple(asked), grey)
+
+
+def _reasons(left_out: Counter[str]) -> dict[str, int]:
+    """Why how many are left out; the rarest reasons of very many in one.
+
+    >>> _reasons(Counter({"a": 2, "b": 1}))
+    {'a': 2, 'b': 1}
+    """
+    found = dict(left_out.most_common(MOST_REASONS - 1))
+    rest = left_out.total() - sum(found.values())
+    return {**found, "other reasons": rest + found.get("other reasons", 0)} if rest else found
 
 
 def called(task: Task) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -133,6 +134,7 @@ def test_lists_in_other_encodings_and_tables_that_are_none(tmp_path):
     for data, words in (
         (b"", "is empty or no table"),
         (b"," * 2000, "has 2,001 columns"),
+        (b"IDX\n" + b"\r\n" * 600_000, "more than 1,000,000 lines"),
         (b'"' + b"x" * 10**6, "table|column"),
     ):
         with pytest.raises(SpecError, match=words):
@@ -222,6 +224,39 @@ def test_two_rows_of_one_name_fetch_one_picture(tmp_path):
     found = loaded("visogender-oo", folder, fetch=fetch)
     assert asked == ["https://pictures.invalid/0.jpg", "https://pictures.invalid/7.jpg"]
     assert found.items[0].load() == png(1) and found.left_out["another row names the same image"] == 1
+
+
+def test_rows_whose_name_is_none_fetch_nothing(tmp_path):
+    folder = make_visogender(tmp_path / "oo")
+    table = folder / "visogender_1.tsv"
+    table.write_text(table.read_text().replace("OO_1\t", "/\t").replace("OO_2\t", "./.\t"))
+    found = loaded(
+        "visogender-oo", folder, fetch=lambda address, path: "no" if "7.jpg" in address else never(address, path)
+    )
+    assert len(found.items) == 4 and found.left_out["its image is not in the folder"] == 2
+
+
+def test_a_thousand_folders_in_one_another(tmp_path):
+    folder = make_utkface(tmp_path / "utk")
+    inner = str(folder)
+    for _ in range(1200):
+        inner += "/a"
+        os.mkdir(inner)
+    try:
+        for name in ("utkface-age", "celeba-blond", "folder", "visogender-oo", "vl-stereoset"):
+            with pytest.raises(SpecError, match=r"utk cannot be read .maximum recursion depth"):
+                loaded(name, folder)
+    finally:  # not left to pytest, which would meet that limit, too
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
+def test_very_many_reasons_are_kept_in_few(tmp_path):
+    found = loaded("folder", make_folder(tmp_path / "pets"))
+    found.left_out.update({f"reason {n}": 1 for n in range(1000)})
+    model = SimpleNamespace(SEES=True, READS=True, BLIND=True)
+    model.spec = SimpleNamespace(files={}, name="m", kind="vlm", letters=False)
+    kept = plan(SHIPPED, chosen_task(SHIPPED, "folder", "kind"), found, model).task.left_out
+    assert len(kept) == 90 and sum(kept.values()) == found.left_out.total()
 
 
 def test_reserved_and_long_labels_are_left_out(tmp_path):
@@ -329,11 +364,22 @@ def test_visogender_and_celeba_without_their_classes(tmp_path):
         ("x = " + "{a = " * 500 + "1" + "}" * 500, "nested more than 20 deep"),
         ("x = '" + "a" * 30_000 + "'", "a line of more than 20,000 characters"),
         ("x = " + "1" * 10_000, "is no TOML"),
+        ("tasks = 0x" + "f" * 10_000, "a number of more than 64 bits"),
         ("[kinds]\nvlm = ['choice']", "a kind of lm"),
         ("[kinds]\nvlm = 1", "a kind of lm"),
         ("# " + "x" * 10_000 + "\n" + "\n" * 1_000_000, "larger than 1,000,000 bytes"),
     ],
-    ids=["lists", "a dotted key", "tables", "a long line", "a long number", "a list", "a number", "a long file"],
+    ids=[
+        "lists",
+        "a dotted key",
+        "tables",
+        "a long line",
+        "a long number",
+        "a hexadecimal number",
+        "a list",
+        "a number",
+        "a long file",
+    ],
 )
 def test_files_of_tasks_and_of_words_that_no_reader_survives(tmp_path, text, words):
     with pytest.raises(SpecError, match=words):

@@ -22,7 +22,9 @@ from backend.spec import Key, SpecError
 
 MOST_BYTES = 100_000_000
 """Of a list of labels: larger ones are refused. CelebA's, the longest of those that are known here, has 27 million."""
-MOST_COLUMNS = 1_000
+MOST_LINES, MOST_COLUMNS = 1_000_000, 1_000
+_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+"""What ends a line for str.splitlines."""
 ABSENT = "its image is not in the folder"
 AMBIGUOUS = "several images in the folder have the name that its row gives"
 
@@ -140,11 +142,14 @@ def text_of(path: Path, root: Path | None, most: int = MOST_BYTES, errors: str =
             data = file.read(most + 1) if held.st_size <= most else b""
         if max(held.st_size, len(data)) > most:
             raise SpecError(f"{shown} is larger than {most:,} bytes: it is no such list")
-        return data.decode("utf-8-sig", errors)
+        text = data.decode("utf-8-sig", errors)
     except OSError as error:
         raise SpecError(f"{shown} cannot be read ({error.strerror or error}): make it readable") from error
     except UnicodeDecodeError as error:
         raise SpecError(f"{shown} is not UTF-8 ({error.reason}): save it as that") from error
+    if sum(map(text.count, _ENDS)) > MOST_LINES:
+        raise SpecError(f"{shown} has more than {MOST_LINES:,} lines: it is no such list")
+    return text
 
 
 def _unblocked(path: str, flags: int) -> int:
@@ -262,7 +267,7 @@ class Pictures:
         """A picture's path below the folder; where it lacks, its address is tried if that was asked for. "" and a count
         where there is none."""
         name, reason = self.find(*wanted)
-        if reason != ABSENT:
+        if reason != ABSENT or not wanted[0]:
             left_out.update([reason] if reason else [])
             return name
         if data.fetch is None:

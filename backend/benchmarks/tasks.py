@@ -117,22 +117,22 @@ def _toml(path: Path, folder: Path | None) -> dict[str, Any]:
         table = None
     except ValueError as error:  # no TOML, or a number of thousands of digits
         raise SpecError(f"{shown} is no TOML: {clean_text(error)[:300]}") from error
-    if table is None or _too_deep(table):
-        raise SpecError(f"{shown} has values that are nested more than {DEEPEST} deep: no task is")
+    wrong = f"values that are nested more than {DEEPEST} deep" if table is None else _unusable(table)
+    if wrong:
+        raise SpecError(f"{shown} has {wrong}: no task needs that")
     return table
 
 
-def _too_deep(value: Any) -> bool:
-    """Whether tables and lists lie deeper in one another than DEEPEST, found without recursion."""
-    layer = [value]
+def _unusable(table: dict[str, Any]) -> str:
+    """What no message could show, as Python's own limits stop it: values deeper in one another than DEEPEST, or numbers
+    that TOML itself does not have. "" where there is none; found without recursion."""
+    layer: list[Any] = [table]
     for _ in range(DEEPEST):
-        layer = [
-            inner
-            for held in layer
-            if isinstance(held, dict | list)
-            for inner in (held.values() if isinstance(held, dict) else held)
-        ]
-    return bool(layer)
+        if any(isinstance(held, int) and not -(2**63) <= held < 2**63 for held in layer):
+            return "a number of more than 64 bits"
+        inner = [held.values() if isinstance(held, dict) else held for held in layer if isinstance(held, dict | list)]
+        layer = [value for values in inner for value in values]
+    return f"values that are nested more than {DEEPEST} deep" if layer else ""
 
 
 def _form(table: Any, path: Path, name: str) -> Form:
