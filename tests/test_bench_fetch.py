@@ -20,6 +20,12 @@ from backend.benchmarks.tasks import read_tasks
 
 
 class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        super().setup()
+        self.server.connections += 1
+
     def log_message(self, *arguments):
         """Quiet."""
 
@@ -39,6 +45,7 @@ class Handler(BaseHTTPRequestHandler):
                 pass
         else:
             self.send_response(200)
+            self.send_header("Content-Length", str(len(png(1))))
             self.end_headers()
             self.wfile.write(png(1))
 
@@ -46,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made.asked, made.over, made.daemon_threads = [], threading.Event(), True
+    made.asked, made.connections, made.over, made.daemon_threads = [], 0, threading.Event(), True
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     yield made
@@ -83,7 +90,7 @@ def test_no_way_of_writing_leads_to_this_machine_or_a_private_network(server, tm
 def test_a_redirect_and_a_name_lead_nowhere_else(server, tmp_path, monkeypatch):
     get, port = fetcher(allow=loopback), server.server_port
     root = f"http://127.0.0.1:{port}"
-    assert get(f"{root}/to/{root}/x.png", tmp_path / "1.png") == ""
+    assert get(f"{root}/to/{root}/x.png", tmp_path / "1.png") == "" and server.connections == 2
     for place in (f"http://127.0.0.2:{port}/admin", f"http://[::1]:{port}/admin", f"//0.0.0.0:{port}/admin"):
         assert get(f"{root}/to/{place}", tmp_path / "2.png") == PRIVATE
     assert get(f"{root}/to/file:///etc/passwd", tmp_path / "2.png")

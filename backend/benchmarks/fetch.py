@@ -86,14 +86,14 @@ def fetcher(
 
 
 def _transport(network: _Network) -> Any:
-    """How httpx speaks HTTP, over connections that `network` makes: to the address it is told, or after a redirect."""
+    """How httpx speaks HTTP over connections that `network` makes, redirects included; each serves one request."""
     import httpcore
     import httpx
 
     class Transport(httpx.HTTPTransport):
         def __init__(self) -> None:
             context = httpx.create_ssl_context(trust_env=False)
-            self._pool = httpcore.ConnectionPool(ssl_context=context, network_backend=network, max_connections=10)
+            self._pool = httpcore.ConnectionPool(context, max_keepalive_connections=0, network_backend=network)
 
     return Transport()
 
