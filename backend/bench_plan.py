@@ -12,6 +12,7 @@ import numpy as np
 
 from backend.benchmarks import FORMATS, Data, Item, Loaded, Task
 from backend.benchmarks.tasks import Form, Tasks, fill, own_words, shown_options
+from backend.benchmarks.visogender import OTHER
 from backend.probes.ask import Model, Prompt
 from backend.probes.base import LONGEST_OPTION, LONGEST_PROMPT, MOST_OPTIONS, alike
 from backend.records import clean_text
@@ -21,6 +22,10 @@ from backend.store.benchmarks import GROUPS, LONGEST_NOTE, MOST_CELLS, MOST_VALU
 
 IMAGE, TEXT, RANDOM = "image", "text", "random"
 ADVERSARIAL = "adversarial"
+LONGEST_COLUMN, MOST_REASONS = 100, 90
+PRONOUNS = tuple(OTHER)
+OCCUPATIONS = ("occupation", "profession", "job")
+"""What the first group of a task of pronouns can be called."""
 SEED = 0
 """Of the sample, of the order of options, and of the random answers."""
 GREY = "A uniform grey picture stands for no image, as this model answers about pictures only."
@@ -62,16 +67,45 @@ def chosen_task(tasks: Tasks, name: str, label: str = "", groups: Sequence[str] 
     task = tasks.tasks[name]
     if label and task.format not in ("folder", "audit"):
         raise SpecError(f"--label: task {name!r} asks about {task.label or 'what its own data says'}: leave it out")
-    if len({*groups}) < len(groups) or len(groups) > len(GROUPS) or any(len(name) > 100 for name in groups):
-        raise SpecError("--group: give at most three, each once, none of over 100 characters")
+    if len({*groups}) < len(groups) or len(groups) > len(GROUPS):
+        raise SpecError(f"--group: give at most {len(GROUPS)}, each once")
     own = bool(label) and label != task.label
     task = replace(task, label=label or task.label, groups=tuple(groups) or task.groups)
-    return replace(task, classes={}, captions={}, positive="") if own else task
+    for flag, named in (("--label", task.label or "-"), *(("--group", group) for group in task.groups)):
+        if not 0 < len(named) <= LONGEST_COLUMN or named != clean_text(named):
+            shown = clean_text(named)[:40]
+            raise SpecError(
+                f"{flag}: {shown!r} can be no column's name: those have 1 to {LONGEST_COLUMN} characters, without "
+                "spaces at their ends and control characters"
+            )
+    return _with_pronouns(replace(task, classes={}, captions={}, positive="") if own else task)
+
+
+def _with_pronouns(task: Task) -> Task:
+    """A task of the family pronoun as its resolution bias needs it, which is women less men by occupation: the
+    occupation is the first group, and the classes are masculine and feminine. Raises SpecError."""
+    if task.family != "pronoun":
+        return task
+    where = f"task {task.name!r} of the family pronoun"
+    if tuple(task.classes) != PRONOUNS:
+        held = clean_text(", ".join(task.classes))[:200] or "none"
+        raise SpecError(f"{where}: classes: they must be {' and '.join(PRONOUNS)}, in this order, and are {held}")
+    jobs = [name for name in task.groups if name.removeprefix("label_").removeprefix("extra_") in OCCUPATIONS]
+    if not jobs:
+        first = "occupation" if task.format == "visogender" else "the column of occupations or professions"
+        raise SpecError(f"{where}: --group: its first group must be {first}, over which its resolution bias is told")
+    return replace(task, groups=(jobs[0], *(name for name in task.groups if name != jobs[0])))
 
 
 def load(task: Task, data: Data) -> Loaded:
     """The items of a task. Raises SpecError where there are none, with what was left out."""
-    loaded = FORMATS[task.format].load(task, data)
+    try:
+        loaded = FORMATS[task.format].load(task, data)
+    except (OSError, RecursionError) as error:  # folders in folders, by the thousand, say
+        place, why = clean_text(data.place or "the audit")[:300], clean_text(error)[:200]
+        raise SpecError(
+            f"--data: {place} cannot be read ({why}): look at its folders, and remove what is strange"
+        ) from error
     names = [item.name for item in loaded.items]
     if len({*names}) < len(names):
         seen: set[str] = set()
@@ -90,7 +124,7 @@ def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int | No
     spec = model.spec
     if not model.SEES:
         raise SpecError(f"--model: {spec.name!r} of kind {spec.kind} sees no pictures: take one of kind vlm or clip")
-    task = own_words(task, spec.files.get("benchmarks_file"), tasks.forms)
+    task = own_words(_with_pronouns(task), spec.files.get("benchmarks_file"), tasks.forms)
     classes = tuple(task.classes) or loaded.classes
     if not set(task.positive and [task.positive]) <= set(classes):
         raise SpecError(f"task {task.name!r}: positive: {task.positive!r} is none of {', '.join(classes)}")
@@ -120,10 +154,21 @@ def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int | No
     chance = float(np.mean([_shares(task, item, classes) for item in items]))
     shown = BenchmarkTask(
         *(task.title, task.family, classes, task.groups, values, task.positive, clean_text(loaded.source)[:200]),
-        *(wording(task, form, classes, model), len(items), len(fitting), limit, chance, dict(left_out)),
+        *(wording(task, form, classes, model), len(items), len(fitting), limit, chance, _reasons(left_out)),
         " ".join(note for note in notes if note)[:LONGEST_NOTE],
     )
     return Plan(called(task), shown, items, tuple(asked), grey)
+
+
+def _reasons(left_out: Counter[str]) -> dict[str, int]:
+    """Why how many are left out; the rarest reasons of very many in one.
+
+    >>> _reasons(Counter({"a": 2, "b": 1}))
+    {'a': 2, 'b': 1}
+    """
+    found = dict(left_out.most_common(MOST_REASONS - 1))
+    rest = left_out.total() - sum(found.values())
+    return {**found, "other reasons": rest + found.get("other reasons", 0)} if rest else found
 
 
 def called(task: Task) -> str:

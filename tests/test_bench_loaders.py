@@ -238,6 +238,11 @@ def test_own_tasks_use_the_shipped_forms_and_models_have_their_own_words(tmp_pat
     assert replace(found, classes=task.classes) == task
 
 
+def loopback(address):
+    """What these tests let a fetcher connect to: the endpoint's own address, and no other."""
+    return address == "127.0.0.1"
+
+
 def test_fetching_counts_dead_addresses_and_keeps_what_is_whole(tmp_path, endpoint):
     folder = make_visogender(tmp_path / "oo")
     endpoint.images["/ok.png"] = png(99)
@@ -249,7 +254,7 @@ def test_fetching_counts_dead_addresses_and_keeps_what_is_whole(tmp_path, endpoi
     text = text.replace("https://pictures.invalid/2.jpg", "file:///etc/passwd")
     table.write_text(text.replace("https://pictures.invalid/7.jpg", "http://127.0.0.1:9/7.jpg"))
     tried = []
-    found = loaded("visogender-oo", folder, fetch=fetcher(tried.append))
+    found = loaded("visogender-oo", folder, fetch=fetcher(tried.append, allow=loopback))
     reasons = {reason.rpartition(": ")[2]: n for reason, n in found.left_out.items() if "its address" in reason}
     assert reasons["it is no http address"] == 1 and len(tried) == 4 and sum(reasons.values()) == 3
     assert reasons["it is no address of a picture"] == 1
@@ -261,7 +266,8 @@ def test_fetching_counts_dead_addresses_and_keeps_what_is_whole(tmp_path, endpoi
     (folder / "images" / "OO_1.jpg.part").symlink_to(tmp_path / "victim")
     linked = folder / "linked.jpg"
     linked.symlink_to(tmp_path / "victim")
-    assert fetcher()(f"{endpoint.root}/ok.png", linked) == "its place is a link"
-    assert fetcher()(f"{endpoint.root}/ok.png", folder / "images" / "OO_1.jpg") == ""
+    fetch = fetcher(allow=loopback)
+    assert fetch(f"{endpoint.root}/ok.png", linked) == "its place is a link"
+    assert fetch(f"{endpoint.root}/ok.png", folder / "images" / "OO_1.jpg") == ""
     assert (tmp_path / "victim").read_text() == "mine"
     assert sum(again.left_out.values()) == sum(found.left_out.values())

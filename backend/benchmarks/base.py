@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
-from collections import Counter
+import stat
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from backend.importers.folder import SUFFIXES, image_files, natural, read_file
+from backend.importers.metadata import inside
 from backend.records import clean_text
 from backend.spec import Key, SpecError
 
-MOST_BYTES = 500_000_000
-"""Of a list of labels: larger ones are refused."""
+MOST_BYTES = 100_000_000
+"""Of a list of labels: larger ones are refused. CelebA's, the longest of those that are known here, has 27 million."""
+MOST_LINES, MOST_COLUMNS = 1_000_000, 1_000
+_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+"""What ends a line for str.splitlines."""
 ABSENT = "its image is not in the folder"
+AMBIGUOUS = "several images in the folder have the name that its row gives"
 
 
 @dataclass(frozen=True)
@@ -99,10 +107,58 @@ def folder_of(task: Task, data: Data, layout: str) -> Path:
     expected = f"expected is {layout}"
     if data.place is None:
         raise SpecError(f"--data: task {task.name!r} needs your own copy of its images, which are not ours: {expected}")
-    place = data.place.expanduser()
-    if not place.exists():
-        raise SpecError(f"--data: {clean_text(place)} is not there; {expected}")
-    return place if place.is_dir() else place.parent
+    shown = clean_text(data.place)[:300]
+    try:
+        place = data.place.expanduser()
+        mode = place.stat().st_mode
+    except (OSError, RuntimeError, ValueError):  # ~nobody, a zero byte, 10,000 characters: no path that is there
+        raise SpecError(f"--data: {shown} is not there; {expected}") from None
+    if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+        raise SpecError(f"--data: {shown} is neither a folder nor a regular file; {expected}")
+    return place if stat.S_ISDIR(mode) else place.parent
+
+
+def text_of(path: Path, root: Path | None, most: int = MOST_BYTES, errors: str = "replace") -> str:
+    """The text (UTF-8) of a list of at most so many bytes, which lies in the folder `root`. None: the user named this
+    very file, which may be a link. `errors` is "strict" where another encoding is refused.
+
+    A folder may be a stranger's: links that lead out of it, pipes and devices are never opened, and opening cannot
+    block even where one takes the file's place meanwhile. Raises SpecError with the file and the remedy.
+    """
+    shown = clean_text(path)[:300]
+    irregular = SpecError(f"{shown} is no regular file: put the list itself in its place")
+    try:
+        real = Path(os.path.realpath(path))
+        if root is not None and not inside(root, real):
+            raise SpecError(
+                f"{shown} is a link that leads out of the folder, and is not followed: copy the file into it"
+            )
+        if not stat.S_ISREG(real.stat().st_mode):
+            raise irregular
+        with open(real, "rb", opener=_unblocked) as file:
+            held = os.fstat(file.fileno())
+            if not stat.S_ISREG(held.st_mode):
+                raise irregular
+            data = file.read(most + 1) if held.st_size <= most else b""
+        if max(held.st_size, len(data)) > most:
+            raise SpecError(f"{shown} is larger than {most:,} bytes: it is no such list")
+        text = data.decode("utf-8-sig", errors)
+    except OSError as error:
+        raise SpecError(f"{shown} cannot be read ({error.strerror or error}): make it readable") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{shown} is not UTF-8 ({error.reason}): save it as that") from error
+    if sum(map(text.count, _ENDS)) > MOST_LINES:
+        raise SpecError(f"{shown} has more than {MOST_LINES:,} lines: it is no such list")
+    return text
+
+
+def _unblocked(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+
+
+def bound(data: Data, root: Path, path: Path) -> Path | None:
+    """The folder that a list must lie in, for `text_of`: none where it is the very file that --data names."""
+    return None if data.place is not None and path == data.place.expanduser() else root
 
 
 def chosen(task: Task, offered: Iterable[str], what: str = "--group") -> tuple[str, ...]:
@@ -116,20 +172,22 @@ def chosen(task: Task, offered: Iterable[str], what: str = "--group") -> tuple[s
     return task.groups
 
 
-def table_of(path: Path, delimiter: str = "") -> tuple[list[str], list[dict[str, str]]]:
-    """Columns and rows of a CSV or TSV file, by the names of its first line, whatever their order. Raises SpecError."""
+def table_of(path: Path, root: Path | None, delimiter: str = "") -> tuple[list[str], list[dict[str, str]]]:
+    """Columns and rows of a CSV or TSV file, by the names of its first line, whatever their order; `root` as for
+    `text_of`. Raises SpecError."""
+    text, shown = text_of(path, root), clean_text(path)[:300]
+    head = text.split("\n", 1)[0]
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SpecError(f"{path} is larger than {MOST_BYTES:,} bytes: it is no such list")
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-        head = text.split("\n", 1)[0]
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or max(",;\t", key=head.count))
-        columns = [clean_text(name) for name in next(reader)]
+        names = next(reader)
+        if len(names) > MOST_COLUMNS:
+            raise SpecError(
+                f"{shown} has {len(names):,} columns, more than the limit of {MOST_COLUMNS:,}: fetch it again"
+            )
+        columns = [clean_text(name) for name in names]
         rows = [dict(zip(columns, map(clean_text, cells), strict=False)) for cells in reader if any(cells)]
-    except OSError as error:
-        raise SpecError(f"{path} cannot be read ({error.strerror or error}): make it readable") from error
     except (csv.Error, StopIteration) as error:
-        raise SpecError(f"{path} is empty or no table ({error}): fetch it again") from error
+        raise SpecError(f"{shown} is empty or no table ({error}): fetch it again") from error
     return columns, rows
 
 
@@ -137,36 +195,69 @@ def column(columns: Iterable[str], path: Path, *names: str) -> str:
     """The first of some columns that is there, whatever case and punctuation it is written in. A name that ends in * is
     the beginning of one. Raises SpecError listing what is there."""
     columns = list(columns)
-    plain = {re.sub(r"[^a-z0-9]+", "", name.casefold()): name for name in reversed(columns)}
+    plain = {re.sub(r"[\W_]+", "", name.casefold()): name for name in reversed(columns)}
     for name in names:
-        wanted = re.sub(r"[^a-z0-9*]+", "", name.casefold())
+        wanted = re.sub(r"[\W_]+", "", name.casefold())
         for key, found in plain.items():
-            if key == wanted or (wanted.endswith("*") and key.startswith(wanted[:-1])):
+            if wanted and (key == wanted or (name.endswith("*") and key.startswith(wanted))):
                 return found
     listed = ", ".join(repr(name[:40]) for name in columns[:30])
-    raise SpecError(f"{path} has no column {names[0].rstrip('*')!r}; it has {listed or 'none'}")
+    shown = clean_text(names[0].rstrip("*"))[:60]
+    raise SpecError(f"{clean_text(path)[:300]} has no column {shown!r}; it has {listed or 'none'}")
+
+
+def endings(addresses: Iterable[str]) -> list[str]:
+    """How each row's address ends, by which its picture may be called; "" where that tells it from no other: another
+    address ends so, too, or rows are called by their number, and it ends in the number of one.
+
+    >>> endings(["http://a/x.jpg?w=1", "http://b/y.jpg", "http://c/y.jpg", "http://d/0.jpg", "none"])
+    ['x.jpg', '', '', '', 'none']
+    """
+    addresses = list(addresses)
+    ends, numbers = [PurePosixPath(_path(address)).name for address in addresses], set(map(str, range(len(addresses))))
+    sharing = Counter(end for end, _ in {*zip(ends, addresses, strict=True)})
+    return [end if sharing[end] == 1 and PurePosixPath(end).stem not in numbers else "" for end in ends]
+
+
+def _path(address: str) -> str:
+    try:
+        return urlsplit(address).path
+    except ValueError:  # no address at all
+        return ""
 
 
 class Pictures:
-    """The image files below a folder, by path, by name, and by name without its ending."""
+    """The image files below a folder: by path, or by a name that only one of them has."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         names = [name for name in image_files(root)[0] if name.casefold().endswith(SUFFIXES)]
         self.names = sorted(names, key=natural)
-        self._stems: dict[str, str] = {}
-        self._paths = set(self.names)
-        for name in reversed(self.names):
-            self._stems[Path(name).name] = self._stems[Path(name).stem] = name
+        self._paths: set[str] = set()
+        self._files: dict[str, list[str]] = defaultdict(list)
+        self._stems: dict[str, list[str]] = defaultdict(list)
+        for name in self.names:
+            self._add(name)
 
-    def find(self, *wanted: str) -> str:
-        """The first of some names that is there, with or without its ending or folder; "" where none is."""
-        for name in wanted:
+    def _add(self, name: str) -> None:
+        self._paths.add(name)
+        self._files[Path(name).name].append(name)
+        self._stems[Path(name).stem].append(name)
+
+    def at(self, path: str) -> str:
+        """A path below the folder, where exactly that is there; else ""."""
+        return path if path in self._paths else ""
+
+    def find(self, *wanted: str) -> tuple[str, str]:
+        """The path of the first of some names that is there, and ""; or "", and why: there is none, or several have
+        that name. An exact path goes first, then a name with its ending, then one without, whatever the folder."""
+        for name in filter(None, wanted):
             if name in self._paths:
-                return name
-            if name in self._stems:
-                return self._stems[name]
-        return ""
+                return name, ""
+            found = self._files.get(name) or self._stems.get(name, [])
+            if found:
+                return (found[0], "") if len(found) == 1 else ("", AMBIGUOUS)
+        return "", ABSENT
 
     def load(self, name: str) -> Callable[[], bytes]:
         """What reads a picture: inside the folder only, no link out of it."""
@@ -175,13 +266,17 @@ class Pictures:
     def found_or_fetched(self, data: Data, address: str, wanted: tuple[str, ...], left_out: Counter[str]) -> str:
         """A picture's path below the folder; where it lacks, its address is tried if that was asked for. "" and a count
         where there is none."""
-        name = self.find(*wanted)
-        if name:
+        name, reason = self.find(*wanted)
+        if reason != ABSENT or not wanted[0]:
+            left_out.update([reason] if reason else [])
             return name
         if data.fetch is None:
             left_out[f"{ABSENT}, and its address was not tried (--fetch tries)"] += 1
             return ""
         kept = f"images/{wanted[0]}.jpg"
         wrong = data.fetch(address, self.root / kept)
-        left_out.update([f"{ABSENT}, and its address gave none: {wrong}"] if wrong else [])
-        return "" if wrong else kept
+        if wrong:
+            left_out[f"{ABSENT}, and its address gave none: {wrong}"] += 1
+            return ""
+        self._add(kept)
+        return kept

@@ -5,7 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from backend.benchmarks.base import ABSENT, Data, Item, Loaded, Pictures, Task, chosen, column, folder_of, table_of
+from backend.benchmarks.base import (
+    Data,
+    Item,
+    Loaded,
+    Pictures,
+    Task,
+    bound,
+    chosen,
+    column,
+    folder_of,
+    table_of,
+    text_of,
+)
+from backend.records import clean_text
 from backend.spec import Key, SpecError
 
 LAYOUT = (
@@ -18,16 +31,13 @@ GROUPS = {"gender": ("Male", {"1": "Male", "-1": "Female"}), "age": ("Young", {"
 """What groups can be, their attribute, and the names of its values: what annotators said of a picture."""
 
 
-def rows_of(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Columns (the file's name first) and rows of a list of CelebA's: CSV, or text whose head may hold a count."""
+def rows_of(path: Path, root: Path | None) -> tuple[list[str], list[list[str]]]:
+    """Columns (the file's name first) and rows of a list of CelebA's: CSV, or text whose head may hold a count. `root`
+    as for `text_of`. Raises SpecError."""
     if path.suffix.casefold() == ".csv":
-        columns, rows = table_of(path)
+        columns, rows = table_of(path, root)
         return columns, [[row.get(name, "") for name in columns] for row in rows]
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise SpecError(f"{path} cannot be read ({error.strerror or error}): make it readable") from error
-    rows = [line.split() for line in lines if line.strip()]
+    rows = [line.split() for line in text_of(path, root).splitlines() if line.strip()]
     rows = rows[1:] if rows and len(rows[0]) == 1 and rows[0][0].isdecimal() else rows
     named = bool(rows) and not re.search(r"\.\w+$", rows[0][0])
     return ["file", *rows[0]] if named else [], rows[1:] if named else rows
@@ -41,39 +51,41 @@ def list_file(root: Path, stem: str) -> Path | None:
 
 def load(task: Task, data: Data) -> Loaded:
     """Items of the wanted part; the label is an attribute: its 1 is the task's first class. Raises SpecError."""
+    if len(task.classes) < 2:
+        raise SpecError(f"task {task.name!r}: classes: give two, first the one of 1 in CelebA's list, then that of -1")
     root = folder_of(task, data, LAYOUT)
     listed = list_file(root, "list_attr_celeba")
     if listed is None:
-        raise SpecError(f"--data: {root} holds no list_attr_celeba; expected is {LAYOUT}")
-    columns, rows = rows_of(listed)
+        raise SpecError(f"--data: {clean_text(root)} holds no list_attr_celeba; expected is {LAYOUT}")
+    columns, rows = rows_of(listed, bound(data, root, listed))
     at = columns.index(column(columns, listed, task.label))
     groups = [GROUPS[name] for name in chosen(task, GROUPS)]
     places = [columns.index(column(columns, listed, attribute)) for attribute, _ in groups]
-    parts, pictures = partition(root, task.more["partition"]), Pictures(root)
+    parts, pictures = partition(data, root, task.more["partition"]), Pictures(root)
     loaded, (yes, no) = Loaded(source=root.resolve().name), tuple(task.classes)[:2]
     for row in rows:
         if parts is not None and row[0] not in parts:
             continue
         label = {"1": yes, "-1": no}.get(row[at] if len(row) == len(columns) else "")
-        name = pictures.find(row[0])
+        name, reason = pictures.find(row[0])
         if label is None:
             loaded.left_out["its line in list_attr_celeba has a label that is neither 1 nor -1"] += 1
-        elif not name:
-            loaded.left_out[ABSENT] += 1
+        elif reason:
+            loaded.left_out[reason] += 1
         else:
             values = tuple(words.get(row[place], "") for place, (_, words) in zip(places, groups, strict=True))
-            loaded.items.append(Item(row[0], label, values, pictures.load(name)))
+            loaded.items.append(Item(clean_text(row[0])[:300], label, values, pictures.load(name)))
     return loaded
 
 
-def partition(root: Path, wanted: int) -> set[str] | None:
+def partition(data: Data, root: Path, wanted: int) -> set[str] | None:
     """The names of a part's files; None where all are wanted. Raises SpecError where no list says which they are."""
     if wanted < 0:
         return None
     listed = list_file(root, "list_eval_partition")
     if listed is None:
         raise SpecError(
-            f"--data: {root} holds no list_eval_partition.txt, which says which images are the test set: add it, or "
-            "set partition = -1 in a task of your own (--tasks)"
+            f"--data: {clean_text(root)} holds no list_eval_partition.txt, which says which images are the test set: "
+            "add it, or set partition = -1 in a task of your own (--tasks)"
         )
-    return {row[0] for row in rows_of(listed)[1] if row[1:2] == [str(wanted)]}
+    return {row[0] for row in rows_of(listed, bound(data, root, listed))[1] if row[1:2] == [str(wanted)]}

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from backend.benchmarks.base import Data, Item, Loaded, Pictures, Task, folder_of
+from backend.benchmarks.base import MOST_BYTES, Data, Item, Loaded, Pictures, Task, folder_of
 from backend.importers.columns import listed
-from backend.importers.metadata import metadata_files, read_rows
+from backend.importers.metadata import Row, inside, metadata_files, read_rows
+from backend.metrics.neutrality import UNPARSED
 from backend.records import LeftOut, clean_text
 from backend.spec import SpecError
 
 LAYOUT = "a folder of images with a metadata.csv, .jsonl or .parquet whose column file_name names them"
 KEYS = {}
-FEWEST, MOST = 2, 50
-"""Classes that a label can have."""
+FEWEST, MOST, LONGEST = 2, 50, 100
+"""Classes that a label can have, and characters of one."""
 _KEPT = ("label_", "extra_")
 """How importers begin the names of columns that are no field of ours."""
 _OURS = ("file_name", "item")
@@ -23,14 +24,14 @@ _OURS = ("file_name", "item")
 def find_column(name: str, columns: list[str], flag: str, where: Path) -> str:
     """The importers' name of a column, by that or by its name in the file. Raises SpecError listing what is there."""
     for found in (name, *(start + name for start in _KEPT)):
-        if found in columns:
+        if found in columns and found not in _OURS:
             return found
     known = [column.removeprefix("extra_") for column in columns if column not in _OURS]
-    raise SpecError(f"{flag}: {clean_text(name)[:60]!r} is no column of {where}; it has {listed(known)}")
+    raise SpecError(f"{flag}: {clean_text(name)[:60]!r} is no column of {clean_text(where)}; it has {listed(known)}")
 
 
 def load(task: Task, data: Data) -> Loaded:
-    """Items of every row with a label. Raises SpecError."""
+    """Items of every row with a label; its picture lies exactly where the row says. Raises SpecError."""
     root = folder_of(task, data, LAYOUT)
     tables = metadata_files(root)
     if not tables:
@@ -38,14 +39,14 @@ def load(task: Task, data: Data) -> Loaded:
     pictures, loaded = Pictures(root), Loaded(source=root.resolve().name)
     skip = {text.casefold() for text in task.skip}
     for path in tables:
-        rows = [row for _, row in read_rows(root, path, "folder", {})]
+        rows = _rows(root, path)
         whole = [row for row in rows if not isinstance(row, LeftOut)]
         columns = list(dict.fromkeys(name for row in whole for name in row))
         if not whole:
-            raise SpecError(f"{path} has no row: name the images and their labels in it")
+            raise SpecError(f"{clean_text(path)} has no row: name the images and their labels in it")
         if not task.label:
             known = listed(name.removeprefix("extra_") for name in columns if name not in _OURS)
-            raise SpecError(f"--label: say which column holds the labels: {path} has {known}")
+            raise SpecError(f"--label: say which column holds the labels: {clean_text(path)} has {known}")
         label = find_column(task.label, columns, "--label", path)
         groups = [find_column(name, columns, "--group", path) for name in task.groups]
         for row in rows:
@@ -54,7 +55,7 @@ def load(task: Task, data: Data) -> Loaded:
                 loaded.left_out.update([reason] if reason else [])
                 continue
             given, value = row["file_name"], clean_text(row.get(label, ""))
-            name = pictures.find(os.path.normpath(os.path.relpath(path.parent / given, root))) if given else ""
+            name = pictures.at(os.path.normpath(os.path.relpath(path.parent / given, root))) if given else ""
             reason = "" if value else "it has no label"
             reason = (
                 f"its label is {value[:40]!r}, which says that nobody can tell" if value.casefold() in skip else reason
@@ -64,14 +65,36 @@ def load(task: Task, data: Data) -> Loaded:
                 loaded.left_out[reason] += 1
             else:
                 values = tuple(clean_text(row.get(group, ""))[:100] for group in groups)
-                loaded.items.append(Item(clean_text(name)[:300], value[:100], values, pictures.load(name)))
+                loaded.items.append(Item(clean_text(name)[:300], value, values, pictures.load(name)))
     return with_classes(task, loaded, f"the column {task.label!r} of {clean_text(root)}")
+
+
+def _rows(root: Path, path: Path) -> list[Row]:
+    """The rows of a metadata file inside the folder. Raises SourceError."""
+    shown = clean_text(path)
+    try:
+        if path.suffix != ".parquet" and inside(root, path) and path.stat().st_size > MOST_BYTES:
+            raise SpecError(f"{shown} is larger than {MOST_BYTES:,} bytes: split it")
+        return [row for _, row in read_rows(root, path, "folder", {})]
+    except OSError as error:
+        raise SpecError(f"{shown} cannot be read ({error.strerror or error}): make it readable") from error
+    except RecursionError as error:
+        raise SpecError(f"{shown} holds a value that is nested too deep: remove it") from error
 
 
 def with_classes(task: Task, loaded: Loaded, where: str) -> Loaded:
     """The items whose label is a class; the classes are the task's, or else all labels that there are. Raises
     SpecError where those are no classes."""
-    found = sorted({item.label for item in loaded.items})
+    kept = []
+    for item in loaded.items:
+        reason = f"its label is {UNPARSED!r}, which stands for an answer that names no class: write it otherwise"
+        if len(item.label) > LONGEST:
+            reason = f"its label has more than {LONGEST} characters"
+        if item.label == UNPARSED or len(item.label) > LONGEST:
+            loaded.left_out[reason] += 1
+        else:
+            kept.append(item)
+    loaded.items, found = kept, sorted({item.label for item in kept})
     loaded.classes = tuple(task.classes) or tuple(found)
     if not task.classes and not FEWEST <= len(found) <= MOST:
         shown = f": {', '.join(found[:5])}" if found else ""

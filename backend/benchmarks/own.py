@@ -33,9 +33,9 @@ def load(task: Task, data: Data) -> Loaded:
         elif label in skip:
             loaded.left_out[f"nothing says its {task.label}"] += 1
         else:
-            values = tuple(value[:100] for value in groups)
+            values = tuple("" if value == UNSPECIFIED else value[:100] for value in groups)
             read = partial(_bytes, data.audit, row)
-            loaded.items.append(Item(identity, label[:100], values, read, row=row, sha256=digest))
+            loaded.items.append(Item(identity, label, values, read, row=row, sha256=digest))
     return with_classes(task, loaded, f"{task.label} of {name}")
 
 

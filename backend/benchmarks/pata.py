@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from backend.benchmarks.base import Data, Item, Loaded, Pictures, Task, chosen, folder_of
+from backend.benchmarks.base import Data, Item, Loaded, Pictures, Task, bound, chosen, endings, folder_of, text_of
 from backend.records import clean_text
 from backend.spec import Key, SpecError
 
@@ -20,16 +19,15 @@ KEYS = {"captions_of": Key(str, choices=("races", "gender", "age"))}
 CLASSES = ("positive", "negative")
 
 
-def scenes(path: Path, kind: str) -> dict[str, tuple[tuple[str, str], ...]]:
-    """The options of every scene: (class, caption). Raises SpecError where the file holds no such thing."""
+def scenes(path: Path, root: Path | None, kind: str) -> dict[str, tuple[tuple[str, str], ...]]:
+    """The options of every scene: (class, caption); `root` as for `text_of`. Raises SpecError where the file holds no
+    such thing."""
+    text = text_of(path, root)
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        found = {clean_text(one["short"]).replace(" ", "_"): _options(one, kind) for one in data}
-    except OSError as error:
-        raise SpecError(f"{path} cannot be read ({error.strerror or error}): fetch it from PATA's page") from error
+        return {clean_text(one["short"]).replace(" ", "_"): _options(one, kind) for one in json.loads(text)}
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
-        raise SpecError(f"{path} is not PATA's list of captions ({type(error).__name__}): fetch it again") from error
-    return found
+        what = f"is not PATA's list of captions ({type(error).__name__})"
+        raise SpecError(f"{clean_text(path)[:300]} {what}: fetch it again") from error
 
 
 def _options(scene: dict[str, Any], kind: str) -> tuple[tuple[str, str], ...]:
@@ -44,22 +42,24 @@ def load(task: Task, data: Data) -> Loaded:
     root = folder_of(task, data, LAYOUT)
     lines = root / "pata_fairness.files.lst"
     if not lines.is_file():
-        raise SpecError(f"--data: {root} holds no {lines.name}; expected is {LAYOUT}")
-    options = scenes(root / "pata_fairness.captions.json", task.more["captions_of"])
+        raise SpecError(f"--data: {clean_text(root)} holds no {lines.name}; expected is {LAYOUT}")
+    captions = root / "pata_fairness.captions.json"
+    options = scenes(captions, bound(data, root, captions), task.more["captions_of"])
     groups, pictures = chosen(task, ("race", "gender", "age")), Pictures(root)
     loaded = Loaded(source=root.resolve().name, classes=CLASSES)
-    for number, line in enumerate(lines.read_text(encoding="utf-8", errors="replace").splitlines()):
-        tag, bar, address = line.strip().partition("|")
+    rows = [line.strip() for line in text_of(lines, bound(data, root, lines)).splitlines()]
+    ends = endings(row.partition("|")[2] for row in rows)
+    for number, row in enumerate(rows):
+        tag, bar, address = row.partition("|")
         parts = tag.rsplit("_", 3)
         if not bar or len(parts) != 4 or not all(parts):
-            loaded.left_out["its line is not SCENE_RACE_GENDER_AGE|ADDRESS"] += bool(line.strip())
+            loaded.left_out["its line is not SCENE_RACE_GENDER_AGE|ADDRESS"] += bool(row)
             continue
         own = options.get(clean_text(parts[0]), ())
         if len({name for name, _ in own}) < 2:
             loaded.left_out["its scene has no captions of both kinds"] += 1
             continue
-        wanted = (str(number), PurePosixPath(_path(address)).name)
-        name = pictures.found_or_fetched(data, address, wanted, loaded.left_out)
+        name = pictures.found_or_fetched(data, address, (str(number), ends[number]), loaded.left_out)
         if name:
             values = dict(zip(("race", "gender", "age"), map(clean_text, parts[1:]), strict=True))
             held = tuple(values[group][:100] for group in groups)
@@ -67,10 +67,3 @@ def load(task: Task, data: Data) -> Loaded:
                 Item(f"{number}: {clean_text(tag)}"[:300], CLASSES[0], held, pictures.load(name), {}, own)
             )
     return loaded
-
-
-def _path(address: str) -> str:
-    try:
-        return urlsplit(address).path
-    except ValueError:  # no address at all
-        return ""

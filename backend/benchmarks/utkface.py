@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from backend.benchmarks.base import Data, Item, Loaded, Pictures, Task, chosen, folder_of
+from backend.records import clean_text
 from backend.spec import SpecError
 
 LAYOUT = "a folder of UTKFace's files, AGE_GENDER_RACE_DATE.jpg (https://susanqq.github.io/UTKFace)"
@@ -44,13 +45,18 @@ def load(task: Task, data: Data) -> Loaded:
     if task.label not in ("age", "gender", "race"):
         raise SpecError(f"task {task.name!r}: label: {task.label[:60]!r} is none of age, gender, race")
     groups = chosen(task, [name for name in ("age", "gender", "race") if name != task.label])
+    seen: set[str] = set()
     for name in pictures.names:
-        read = read_name(Path(name).name)
+        file = Path(name).name
+        read = read_name(file)
         if isinstance(read, str):
             loaded.left_out[read] += 1
+        elif file in seen:
+            loaded.left_out["another image in the folder has its name"] += 1
         else:
+            seen.add(file)
             values = tuple(read[group] for group in groups)
             loaded.items.append(Item(name, read[task.label], values, pictures.load(name)))
     if not loaded.items:
-        raise SpecError(f"--data: {root} holds no image called as UTKFace calls them; expected is {LAYOUT}")
+        raise SpecError(f"--data: {clean_text(root)} holds no image called as UTKFace calls them; expected is {LAYOUT}")
     return loaded

@@ -19,28 +19,31 @@ OTHER = {"masculine": "woman", "feminine": "man"}
 
 
 def table_file(place: Path, root: Path, people: int) -> tuple[Path, list[str], list[dict[str, str]]]:
-    """The table to read: the file that was given, or the one below the folder that has the right columns."""
+    """The table to read: the file that was given, or the one below the folder that has the right columns. Raises
+    SpecError."""
     second = {1: "Object", 2: "Participant"}[people]
     paths = [place] if place.is_file() else sorted(root.rglob("*.tsv"))
-    fitting = []
+    fitting, shown = [], clean_text(root)
     for path in paths:
-        columns, rows = table_of(path, "\t")
+        columns, rows = table_of(path, None if path == place else root, "\t")
         named = {clean_text(name).casefold() for name in columns}
         if {"idx", "occupation", second.casefold()} <= named or place.is_file():
             fitting.append((path, columns, rows))
     if not fitting:
         raise SpecError(
-            f"--data: {root} holds no table with the columns IDX, Occupation and {second}; expected is {LAYOUT}"
+            f"--data: {shown} holds no table with the columns IDX, Occupation and {second}; expected is {LAYOUT}"
         )
     if len(fitting) > 1:
         names = ", ".join(clean_text(path.name) for path, _, _ in fitting[:5])
-        raise SpecError(f"--data: {root} holds {len(fitting)} such tables ({names}): give one of them as --data FILE")
+        raise SpecError(f"--data: {shown} holds {len(fitting)} such tables ({names}): give one of them as --data FILE")
     return fitting[0]
 
 
 def load(task: Task, data: Data) -> Loaded:
     """Items with a picture; the label is the perceived gender of whoever is at work. Columns are found by their names,
     in any order; those that nothing here needs are passed over. Raises SpecError."""
+    if not set(OTHER) <= set(task.classes):
+        raise SpecError(f"task {task.name!r}: classes: {' and '.join(OTHER)} must be among them")
     root, people = folder_of(task, data, LAYOUT), task.more["people"]
     path, columns, rows = table_file(data.place.expanduser(), root, people)
     index, job = column(columns, path, "IDX"), column(columns, path, "Occupation")
@@ -53,7 +56,7 @@ def load(task: Task, data: Data) -> Loaded:
     loaded, pictures = Loaded(source=root.resolve().name), Pictures(root)
     for row in rows:
         label, partner = row.get(truth, "").casefold(), row.get(theirs, "").casefold()
-        if label not in OTHER or label not in task.classes or (people == 2 and partner not in OTHER):
+        if label not in OTHER or (people == 2 and partner not in OTHER):
             loaded.left_out["its perceived gender is neither masculine nor feminine"] += 1
             continue
         if not all(row.get(name) for name in (index, job, other)):
