@@ -156,6 +156,7 @@ def plan(tasks: Tasks, task: Task, loaded: Loaded, model: Model, limit: int | No
         *(task.title, task.family, classes, task.groups, values, task.positive, clean_text(loaded.source)[:200]),
         *(wording(task, form, classes, model), len(items), len(fitting), limit, chance, _reasons(left_out)),
         " ".join(note for note in notes if note)[:LONGEST_NOTE],
+        *example(asked[0].prompt),
     )
     return Plan(called(task), shown, items, tuple(asked), grey)
 
@@ -169,6 +170,16 @@ def _reasons(left_out: Counter[str]) -> dict[str, int]:
     found = dict(left_out.most_common(MOST_REASONS - 1))
     rest = left_out.total() - sum(found.values())
     return {**found, "other reasons": rest + found.get("other reasons", 0)} if rest else found
+
+
+def example(prompt: Prompt) -> tuple[str, tuple[str, ...]]:
+    """A question as it is put, and its options in words, as an audit keeps them.
+
+    >>> example(Prompt("Who is this?\\nA. a man\\nB. a woman", ("A", "B"), (("a man",), ("a woman",))))
+    ('Who is this? A. a man B. a woman', ('a man', 'a woman'))
+    """
+    texts = [texts[0] for texts in prompt.also] if prompt.also else prompt.options
+    return clean_text(prompt.text)[:LONGEST_NOTE], tuple(clean_text(text)[:LONGEST_NOTE] for text in texts)
 
 
 def called(task: Task) -> str:

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from backend.benching import Benched
 from backend.commands_probe import print_table, shown
 from backend.metrics.benchmark_draws import Figure
-from backend.metrics.benchmark_figures import FAIRNESS
+from backend.metrics.benchmark_figures import ACCURACY_GAP, FAIRNESS
 from backend.metrics.benchmark_summary import Line, Summary, summarise
 from backend.metrics.benchmarks import SMALL
 from backend.records import clean_text, count
 from backend.store import BenchmarkTask
 
 CONDITIONS = {"image": "with image", "text": "text only", "random": "random"}
-HEADS = ("DPR", "DPR worst", "DPD worst", "EOD", "EOD worst")
+KEYS = (*FAIRNESS, ACCURACY_GAP)
+HEADS = ("DPR", "DPR worst", "DPD worst", "EOD", "EOD worst", "accuracy gap")
 
 
 def print_benched(name: str, task_name: str, done: Benched) -> None:
@@ -82,15 +83,15 @@ def _said(one: Figure) -> str:
 def print_fairness(found: Summary, group: str, task: BenchmarkTask) -> None:
     """The fairness figures over one attribute, and its groups."""
     judged = f"of the answer {task.positive}" if task.positive else "of each class against the rest"
-    print(f"By {clean_text(group)}, {judged} (DPR: 1 is even; DPD, EOD: 0 is even):")
+    print(f"By {clean_text(group)}, {judged} (DPR: 1 is even; all others: 0 is even):")
     rows = [("condition", "question", "n", *HEADS)]
     whys: dict[str, None] = {}
     for line in found.lines:
         fair = line.fairness[group]
-        figures = [fair.figures[key] for key in FAIRNESS]
+        figures = [fair.figures[key] for key in KEYS]
         rows.append((*_place(line), f"{figures[0].n:,}", *map(shown, figures)))
         if line.condition == "image":
-            even = [fair.even.get(key) for key in FAIRNESS]
+            even = [fair.even.get(key) for key in KEYS]
             rows.append(("", "if groups were alike", "", *map(shown, even)))
         whys |= {f"{' '.join(_place(line))}, {head}: {one.why}": None for head, one in _missing(figures)}
     print_table(rows, left=2)

@@ -6,12 +6,13 @@ No time is measured: a line for each model and task, with the first attribute wh
 from __future__ import annotations
 
 from backend.metrics.benchmark_draws import Figure
+from backend.metrics.benchmark_figures import ACCURACY_GAP
 from backend.metrics.benchmark_summary import Summary, summarise
 from backend.spec import ROOT
 from backend.store import Audit
 
-HEADS = ("asked", "task", "images", "accuracy, with image", "text only", "even draw", "the image adds")
-FAIR = ("demographic parity ratio, with image", "were groups alike")
+HEADS = ("task", "images", "accuracy, with image", "text only", "even draw", "the image adds")
+FAIR = ("groups of", "accuracy gap, with image", "were groups alike", "parity ratio, with image", "were groups alike")
 
 
 def shown(found: Figure) -> str:
@@ -37,7 +38,7 @@ def lines(audit: Audit) -> list[str]:
             own = table[table["task"] == task]
             pronouns = asked.family == "pronoun"
             found = summarise(own, asked.classes, asked.groups, asked.positive, pronouns, asked.chance)
-            made.append(f"| {name} | {task} | {' | '.join(_cells(found))} |")
+            made.append(f"| {name}: {task} | {' | '.join(_cells(found))} |")
     return made
 
 
@@ -46,8 +47,9 @@ def _cells(found: Summary) -> list[str]:
     accuracy = [shown(line.performance["accuracy"]) for line in (image, text)]
     cells = [f"{image.items:,}", *accuracy, f"{found.chance['accuracy']:.3f}", shown(found.effectiveness["accuracy"])]
     for by, fair in image.fairness.items():
-        return [*cells, f"{by}: {shown(fair.figures['dpr'])}", shown(fair.even["dpr"])]
-    return [*cells, "none", "none"]
+        shares = [shown(one[key]) for key in (ACCURACY_GAP, "dpr") for one in (fair.figures, fair.even)]
+        return [*cells, by, *shares]
+    return [*cells, *["none"] * len(FAIR)]
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ import pytest
 from samples import ROOT
 
 from backend.metrics import benchmarks as bench
-from backend.metrics.benchmark_figures import FAIRNESS, fairness, performance
+from backend.metrics.benchmark_figures import ACCURACY_GAP, FAIRNESS, fairness, performance
 from backend.metrics.benchmark_scores import effectiveness, resolution, resolution_gap, stereotype_gap, stereotypes
 
 CLASSES = ("a", "b", "c", "d")
+KEYS = (*FAIRNESS, ACCURACY_GAP)
 PUBLISHED = ROOT / "assets" / "published"
 
 
@@ -71,6 +72,21 @@ def test_groups_have_their_own_figures_and_small_ones_are_named():
     assert found.groups[2].small and not found.groups[0].small
 
 
+def test_the_accuracy_gap_is_fairlearn_s_and_sees_errors_that_shares_of_answers_hide():
+    from fairlearn.metrics import MetricFrame
+    from sklearn.metrics import accuracy_score
+
+    labels, answers, groups = made(0)
+    frame = MetricFrame(metrics=accuracy_score, y_true=labels, y_pred=answers, sensitive_features=groups)
+    gap = fairness(labels, answers, groups, CLASSES).figures[ACCURACY_GAP]
+    assert gap.value == pytest.approx(frame.difference()) and gap.n == 200
+    labels, groups = ["a", "b"] * 100, ["x"] * 100 + ["y"] * 100
+    swapped = ["b", "a"] * 15 + ["a", "b"] * 35  # 30 of 100 wrong, as many each way
+    hidden = fairness(labels, swapped + ["a", "b"] * 50, groups, ("a", "b"))
+    assert hidden.figures["dpr"].value == 1 and hidden.figures[ACCURACY_GAP].value == pytest.approx(0.3)
+    assert hidden.figures[ACCURACY_GAP].low > hidden.even[ACCURACY_GAP].value > 0.02
+
+
 def test_an_undefined_ratio_says_why_and_is_neither_1_nor_infinite():
     groups = ["x", "y"] * 20
     constant = fairness(["a", "b"] * 20, ["a"] * 40, groups, ("a", "b"))
@@ -85,7 +101,7 @@ def test_an_undefined_ratio_says_why_and_is_neither_1_nor_infinite():
 
 def test_one_group_no_group_and_no_items():
     one = fairness(["a", "b"] * 5, ["a"] * 10, ["x"] * 10, ("a", "b"))
-    assert all(np.isnan(one.figures[key].value) and one.figures[key].why for key in FAIRNESS)
+    assert all(np.isnan(one.figures[key].value) and one.figures[key].why for key in KEYS)
     none = fairness(["a", "b"], ["a", "b"], ["", ""], ("a", "b"))
     assert none.unknown == 2 and none.figures["dpr"].why == "no item has a group"
     empty = performance([], [], ("a", "b"))
@@ -97,12 +113,12 @@ def test_one_group_no_group_and_no_items():
 
 @pytest.mark.parametrize(("n", "groups", "classes"), [(120, 2, 2), (300, 5, 3)])
 def test_intervals_hold_equality_where_groups_are_treated_alike(n, groups, classes):
-    rng, names, held, means = np.random.default_rng(7), [str(c) for c in range(classes)], dict.fromkeys(FAIRNESS, 0), []
+    rng, names, held, means = np.random.default_rng(7), [str(c) for c in range(classes)], dict.fromkeys(KEYS, 0), []
     for _ in range(25):
         labels = rng.choice(names, n)
         answers = np.where(rng.random(n) < 0.7, labels, rng.choice(names, n))
         found = fairness(labels.tolist(), answers.tolist(), rng.choice(list("vwxyz")[:groups], n).tolist(), names)
-        for key in FAIRNESS:
+        for key in KEYS:
             held[key] += found.figures[key].low <= float(key.startswith("dpr")) <= found.figures[key].high
         means.append((found.figures["dpr"].value, found.even["dpr"].value))
     assert min(held.values()) >= 21, held
@@ -248,5 +264,9 @@ def test_a_balanced_design_is_kept_when_items_are_drawn_anew(worse):
         held += found.figures["dpr"].low <= truth <= found.figures["dpr"].high
         assert found.even["dpr"].value > 0.85  # not the 0.7 that labels thrown anywhere would give
     assert held >= 16
-    gap = effectiveness(labels.tolist(), said.tolist(), ["0"] * 270, names, {"side": groups.tolist()})["dpr side"]
-    assert gap.low <= gap.value <= gap.high and gap.why.endswith("for 1, 2")
+    held = {"side": groups.tolist()}
+    gap = effectiveness(labels.tolist(), said.tolist(), ["1"] * 3 + ["0"] * 267, names, held)["dpr side"]
+    assert gap.low <= gap.value <= gap.high and gap.why.endswith("for 2")
+    none = effectiveness(labels.tolist(), said.tolist(), ["0"] * 270, names, held)["dpr side"]
+    assert np.isnan(none.value) and none.n == 270
+    assert none.why == "without it everybody got the same answer, so no ratio tells anything"

@@ -133,6 +133,11 @@ def test_a_table_that_is_none_and_one_without_rows(folder):
         ("note", "x" * 2001),
         ("title", None),
         ("title", "half \ud800"),
+        ("example", "x" * 2001),
+        ("example", 1),
+        ("offered", "man"),
+        ("offered", ["man", 1]),
+        ("offered", ["man"] * 51),
         ("name", ""),
         ("name", []),
         ("more", 1),
@@ -145,6 +150,25 @@ def test_what_the_manifest_says_of_a_task(folder, key, value):
 
     seal(folder, change)
     refused(folder, "made-vlm")
+
+
+def test_a_pronoun_task_has_two_classes_and_an_occupation(folder):
+    def change(manifest):
+        tasks = manifest["stages"][STAGE]["parameters"]["tasks"]
+        at = next(place for place, text in enumerate(tasks) if json.loads(text)["family"] == "own")
+        tasks[at] = json.dumps({**json.loads(tasks[at]), "family": "pronoun", "groups": [], "values": []})
+
+    seal(folder, change)
+    refused(folder, "made-vlm")
+
+
+def test_a_task_of_an_older_run_has_no_example(made):
+    held = json.loads((made / "manifest.json").read_text())["stages"][STAGE]["parameters"]
+    tasks = [json.loads(text) for text in held["tasks"]]
+    old = [json.dumps({key: one[key] for key in one if key not in ("example", "offered")}) for one in tasks]
+    found = read_source("made-vlm", {**held, "tasks": old}).tasks
+    assert list(found) == [one["name"] for one in tasks]
+    assert {(one.example, one.offered) for one in found.values()} == {("", ())}
 
 
 def test_more_groups_and_answers_than_can_be_drawn_from(folder):

@@ -38,6 +38,8 @@ def test_what_was_asked_is_what_is_asked_now(audit, plans):
     for name, items in SHIPPED.items():
         assert (held[name].items, held[name].template) == (items, plans[name].task.template)
         assert held[name].values == plans[name].task.values
+        assert (held[name].example, held[name].offered) == (plans[name].task.example, plans[name].task.offered)
+        assert held[name].example.endswith("?") and len(held[name].offered) == len(held[name].classes)
         mine = table[(table["task"] == name) & (table["condition"] != "random")]
         assert len(mine) == 2 * items and (mine["outcome"] == "answered").all()
         digests, broken = seen_items(plans[name].items)

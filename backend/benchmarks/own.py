@@ -11,6 +11,12 @@ from backend.records import SUBSETS, UNSPECIFIED
 from backend.spec import Key, SpecError
 
 KEYS = {"subset": Key(str, "", choices=("", *SUBSETS))}
+NOT_OF = {
+    "professions": "its prompt is not one of a profession",
+    "identities": "its prompt is not one of a gender, ethnicity or tone",
+    "neutral": "its prompt is not one of a neutral person",
+}
+"""What is said of an image of another subset."""
 COLUMNS = ("gender", "ethnicity", "tone", "profession", "adjective", "action", "system")
 
 
@@ -29,7 +35,7 @@ def load(task: Task, data: Data) -> Loaded:
     for row, (identity, digest, subset) in enumerate(zip(*facts, strict=True)):
         label, *groups = (column[row] for column in columns)
         if task.more["subset"] and subset != task.more["subset"]:
-            loaded.left_out[f"it is not of the subset {task.more['subset']}"] += 1
+            loaded.left_out[NOT_OF[task.more["subset"]]] += 1
         elif label in skip:
             loaded.left_out[f"nothing says its {task.label}"] += 1
         else:

@@ -22,6 +22,7 @@ from backend.metrics.benchmark_draws import (
 )
 from backend.metrics.benchmarks import (
     SMALL,
+    accuracy,
     class_f1,
     macro_f1,
     odds_difference,
@@ -32,6 +33,8 @@ from backend.metrics.benchmarks import (
 
 FAIRNESS = ("dpr", "dpr_worst", "dpd_worst", "eod", "eod_worst")
 """Demographic parity ratio, mean and lowest over classes; its difference, highest; equalised odds, mean and highest."""
+ACCURACY_GAP = "accuracy_gap"
+"""The highest less the lowest accuracy of the groups: whom errors fall on, which shares of answers alone can hide."""
 _ONE = "fewer than two groups have items"
 
 
@@ -49,9 +52,9 @@ class Group:
 class Fairness:
     """How far the groups of one attribute are treated alike.
 
-    `figures` and `even` have the keys FAIRNESS; `even` is what the same figure comes to, on average and in 95 of 100
-    draws, where groups of these sizes are answered alike. `by_class` holds each judged class's "dpr", "dpd" and "eod".
-    `unknown` items have no value of the attribute and take no part.
+    `figures` and `even` have the keys FAIRNESS and ACCURACY_GAP; `even` is what the same figure comes to, on average
+    and in 95 of 100 draws, where groups of these sizes are answered alike. `by_class` holds each judged class's "dpr",
+    "dpd" and "eod". `unknown` items have no value of the attribute and take no part.
     """
 
     figures: dict[str, Figure]
@@ -108,7 +111,8 @@ def fairness(
 
     `groups` has each item's group, "" where it is not known. `positive` is the one class that is judged (yes of yes and
     no); without it every class is, against the rest. A class with an undefined ratio is left out of mean and worst, and
-    `why` names it; where all are, there is no value. Range 0 to 1; dpr higher, the others lower is fairer.
+    `why` names it; where all are, there is no value. Range 0 to 1; dpr higher, the others lower is fairer. In the
+    example group x is right 1 of 2 times, group y 2 of 2: an accuracy gap of 0.5.
 
     Chance alone makes groups look uneven: the more and the smaller, the more so (five groups of 24 that are answered
     alike have a mean DPR of some 0.6). So `even` says what groups of these sizes come to when alike (`Grouped`), and
@@ -122,13 +126,17 @@ def fairness(
     values = sorted({groups[place] for place in known})
     if not values:
         nothing = Figure(np.nan, np.nan, np.nan, 0, "no item has a group")
-        return Fairness(dict.fromkeys(FAIRNESS, nothing), unknown=len(labels))
+        return Fairness(dict.fromkeys((*FAIRNESS, ACCURACY_GAP), nothing), unknown=len(labels))
     columns = [codes([row[place] for place in known], words) for row, words in ((groups, values), (labels, classes))]
     said, shape = codes([answers[place] for place in known], classes), (len(values), len(classes), len(classes) + 1)
     items = Grouped([*columns, said], shape, seed=seed)
     judged = [list(classes).index(positive)] if positive else list(range(len(classes)))
     resampled, alike = _drawn(items, judged)
     figures, by_class, even = _fair(items.whole, resampled, alike, {c: classes[c] for c in judged})
+    gap, chance = (one[ACCURACY_GAP] for one in (resampled, alike))
+    found = figure(_accuracy_gap(items.whole), gap, items.items.n, True, _ONE if len(values) < 2 else "")
+    figures[ACCURACY_GAP] = _reaching(found, chance, ACCURACY_GAP)
+    even[ACCURACY_GAP] = figure(chance.mean() if len(values) > 1 else np.nan, chance, items.items.n)
     shown = tuple(_group(value, items.whole[g], classes) for g, value in enumerate(values))
     return Fairness(figures, even, by_class, shown, len(labels) - len(known))
 
@@ -138,9 +146,10 @@ def _drawn(items: Grouped, judged: Sequence[int]) -> tuple[dict[str, Floats], di
     resampled: dict[str, list[Floats]] = {}
     alike: dict[str, list[Floats]] = {}
     for drawn, even, odds in items.chunks():
-        for name, part in _by_class(drawn, judged).items():
+        for name, part in {**_by_class(drawn, judged), ACCURACY_GAP: _accuracy_gap(drawn)}.items():
             resampled.setdefault(name, []).append(part)
-        for name, part in {**_by_class(even, judged), "eod": _by_class(odds, judged)["eod"]}.items():
+        same = {"eod": _by_class(odds, judged)["eod"], ACCURACY_GAP: _accuracy_gap(odds)}
+        for name, part in {**_by_class(even, judged), **same}.items():
             alike.setdefault(name, []).append(part)
     return tuple({name: np.concatenate(parts) for name, parts in one.items()} for one in (resampled, alike))
 
@@ -194,6 +203,14 @@ def _by_class(tables: Floats, judged: Sequence[int]) -> dict[str, Floats]:
         "dpd": np.stack([parity_difference(rates[..., c]) for c in judged], axis=-1),
         "eod": np.stack([odds_difference(tables, c) for c in judged], axis=-1),
     }
+
+
+def _accuracy_gap(tables: Floats) -> Floats:
+    """The highest less the lowest accuracy of the groups that have items: shape (...) from (..., groups, classes,
+    answers); NaN for fewer than two."""
+    right = accuracy(tables)
+    there = np.isfinite(right).sum(axis=-1)
+    return np.where(there > 1, np.fmax.reduce(right, axis=-1) - np.fmin.reduce(right, axis=-1), np.nan)[()]
 
 
 def _why(name: str, value: float, one: bool) -> str:

@@ -57,7 +57,8 @@ def effectiveness(
     Each resample draws items with their answers of both conditions; plain quantiles for accuracy and Macro-F1. Chance
     lowers a ratio, and more so the less constant the answers are, so intervals of its gap are corrected as those of the
     ratio (`fairness`), and reach to 0 where 95 in 100 draws of groups that are alike leave such a gap. A class whose
-    ratio is undefined in a condition is left out of the mean, and `why` names it.
+    ratio is undefined in a condition is left out of the mean, and `why` names it; where a condition gave everybody the
+    same answer, which is even and tells nothing, there is no gap.
 
     Source: Mapping Bias, section 3.4.
     """
@@ -89,6 +90,9 @@ def _parity_gap(row: list[Codes], shape: tuple[int, int], judged: dict[int, str]
         [mean_of(_gaps(part, pairs, shape[1], judged)) for part in (drawn, alike)] for drawn, alike, _ in items.chunks()
     ]
     resampled, chance = (np.concatenate(some) for some in zip(*parts, strict=True))
+    same = [name for name, side in (("with the image", 0), ("without it", 1)) if n and len({*pairs[:, side]}) < 2]
+    if same:
+        return Figure(np.nan, np.nan, np.nan, n, f"{same[0]} everybody got the same answer, so no ratio tells anything")
     lost = [name for name, gap in zip(judged.values(), each, strict=True) if not np.isfinite(gap)]
     why = f"the ratio is undefined in a condition for {some_of(lost)}" if lost else ""
     found = figure(value, resampled, n, why=why)

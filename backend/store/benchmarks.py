@@ -44,8 +44,9 @@ KEYS = ("task", "item", "condition", "variant")
 """What tells one answer from another. They are sorted by task, then as conditions and variants stand here, then by
 item."""
 _TEXTS = {**dict.fromkeys(("kind", "title", "model", "fingerprint", "settings"), LONGEST_NAME), "note": LONGEST_NOTE}
-_TASK = {"title": str, "family": str, "source": str, "template": str, "note": str, "positive": str}
-_TASK_LISTS = ("classes", "groups", "values")
+_TASK = ("title", "family", "source", "template", "note", "positive", "example")
+_LONG = {"note": LONGEST_NOTE, "example": LONGEST_NOTE}
+_TASK_LISTS = ("classes", "groups", "values", "offered")
 _TASK_COUNTS = ("items", "found", "limit")
 
 
@@ -58,6 +59,8 @@ class BenchmarkTask:
     the name of the folder of the images ("" for the audit's own), `template` a hash of all that is said. `found` counts
     the items of the source that can be asked about, `items` those asked about, of at most `limit` (0: all); `left_out`
     says how many could not be, by reason. `chance` is the accuracy to expect of an even draw from the options.
+    `example` is the question about one of the items, as it was put, and `offered` its options ("" and () where an older
+    run kept none).
     """
 
     title: str
@@ -74,6 +77,8 @@ class BenchmarkTask:
     chance: float = 0.5
     left_out: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
+    example: str = ""
+    offered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,7 @@ class BenchmarkSource:
 def _plain(task: BenchmarkTask) -> dict[str, Any]:
     held = {key: getattr(task, key) for key in (*_TASK, *_TASK_COUNTS, "chance")}
     held |= {"classes": list(task.classes), "groups": list(task.groups), "values": [list(v) for v in task.values]}
+    held |= {"offered": list(task.offered)}
     return held | {"left_out": dict(task.left_out)}
 
 
@@ -131,26 +137,29 @@ def _task(text: Any) -> tuple[str, BenchmarkTask] | None:
         held = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(held, dict) or set(held) != {"name", *_TASK, *_TASK_LISTS, *_TASK_COUNTS, "chance", "left_out"}:
+    held = {"example": "", "offered": [], **held} if isinstance(held, dict) else {}
+    if set(held) != {"name", *_TASK, *_TASK_LISTS, *_TASK_COUNTS, "chance", "left_out"}:
         return None
     right = _short(held["name"]) and all(isinstance(held[key], str) for key in _TASK)
-    right = right and all(len(held[key]) <= LONGEST_NAME for key in _TASK if key != "note")
-    right = right and len(held["note"]) <= LONGEST_NOTE and held["family"] in FAMILIES
+    right = right and all(len(held[key]) <= _LONG.get(key, LONGEST_NAME) for key in _TASK)
+    right = right and held["family"] in FAMILIES
     right = right and all(type(held[key]) is int and 0 <= held[key] <= 2**31 for key in _TASK_COUNTS)
     right = right and type(held["chance"]) in (int, float) and 0 <= held["chance"] <= 1
     right = right and _words(held["classes"], MOST_CLASSES) and len(held["classes"]) > 1
+    right = right and (held["family"] != "pronoun" or (len(held["classes"]) == 2 and len(held["groups"]) > 0))
     right = right and UNPARSED not in held["classes"] and held["positive"] in ("", *held["classes"])
     right = right and _words(held["groups"], len(GROUPS)) and isinstance(held["values"], list)
     right = right and len(held["values"]) == len(held["groups"])
     right = right and all(_words(values, MOST_VALUES) for values in held["values"])
     right = right and all(cells(len(values), len(held["classes"])) <= MOST_CELLS for values in held["values"])
     right = right and _writable(held)
+    right = right and _texts(held["offered"])
     left = held["left_out"]
     right = right and isinstance(left, dict) and len(left) <= 100
     right = right and all(len(key) <= 300 and type(n) is int and 0 <= n <= 2**31 for key, n in left.items())
     if not right:
         return None
-    lists = {key: tuple(held.pop(key)) for key in ("classes", "groups")}
+    lists = {key: tuple(held.pop(key)) for key in ("classes", "groups", "offered")}
     values = tuple(tuple(row) for row in held.pop("values"))
     return held.pop("name"), BenchmarkTask(**lists, values=values, **held)
 
@@ -175,6 +184,12 @@ def _writable(held: Any) -> bool:
 
 def _short(text: Any) -> bool:
     return isinstance(text, str) and 0 < len(text) <= 100
+
+
+def _texts(value: Any) -> bool:
+    """A list of options as they are shown."""
+    texts = isinstance(value, list) and len(value) <= MOST_CLASSES
+    return texts and all(isinstance(text, str) and len(text) <= LONGEST_NOTE for text in value)
 
 
 def _words(value: Any, most: int) -> bool:
