@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from backend.metrics.benchmark_draws import Figure, some_of
 from backend.metrics.benchmark_figures import Fairness
@@ -13,10 +14,10 @@ from explorers import _bench as data
 from explorers import _bench_view as state
 from explorers._bench_verdict import only_answer
 from explorers._bench_view import BenchView
-from explorers._bench_words import meaning_html, points, ratio, share, signed, span
+from explorers._bench_words import apart, meaning_html, points, ratio, share, signed, span
 from explorers._shared import count, escape
 
-FAIR = ("dpr", "dpr_worst", "eod")
+FAIR = {"accuracy_gap": apart, "dpr": ratio, "dpr_worst": ratio, "eod": ratio}
 MOST_CLASSES, LONGEST_WHY = 4, 120
 """So many answers have a column in the table of groups; the CSV has all."""
 
@@ -59,7 +60,7 @@ def conditions_html(audit: Audit, view: BenchView) -> str:
     for model in state.shown_models(audit, view):
         found = data.summary_of(audit, model, view.task)
         fair = any(view.by in line.fairness for line in found.lines)
-        heads = ["", "n", "Accuracy", "Macro-F1", *(("DPR, mean", "DPR, worst", "EOD") if fair else ())]
+        heads = ["", "n", "Accuracy", "Macro-F1", *(("Accuracy gap", "DPR, mean", "DPR, worst", "EOD") if fair else ())]
         rows = "".join(_condition(line, view.by, fair) for line in found.lines) + _chance(found, fair)
         title = data.title_of(audit, model)
         made += f"<h4>{escape(title)}</h4>{_table(heads, rows, f'Conditions, {title}')}{_whys(found, view.by)}"
@@ -73,26 +74,25 @@ def _condition(line: Line, by: str, fair: bool) -> str:
     cells += figure_html(line.performance["macro_f1"])
     held = line.fairness.get(by)
     if fair:
-        cells += "".join(_fair(held.figures[key]) if held else "<td>–</td>" for key in FAIR)
+        cells += "".join(_fair(held.figures[key], say) if held else "<td>–</td>" for key, say in FAIR.items())
     row = f"<tr>{_name(where[0].upper() + where[1:])}{cells}</tr>"
     if held and held.even and (line.condition, line.variant) == ("image", ""):
-        even = "".join(figure_html(held.even.get(key)) for key in FAIR)
+        even = "".join(figure_html(held.even.get(key), say) for key, say in FAIR.items())
         row += f'<tr class="lk-bench-even">{_name("… if groups were alike")}<td></td><td></td><td></td>{even}</tr>'
     return row
 
 
-def _fair(found: Figure) -> str:
+def _fair(found: Figure, say) -> str:
     """A fairness figure; a star where some answers have no ratio, said below the table."""
-    said = figure_html(
-        found if found.value == found.value else Figure(found.value, found.low, found.high, found.n, "*")
-    )
-    return said.replace("<small>", " *<small>", 1) if found.why and found.value == found.value else said
+    if found.value != found.value:
+        return figure_html(replace(found, why="*"))
+    return figure_html(found, say).replace("<small>", " *<small>", 1) if found.why else figure_html(found, say)
 
 
 def _chance(found: Summary, fair: bool) -> str:
     """What an even draw is expected to reach."""
     accuracy, f1 = found.chance.get("accuracy", float("nan")), found.chance.get("macro_f1", float("nan"))
-    blank = "<td></td>" * 3 if fair else ""
+    blank = "<td></td>" * len(FAIR) if fair else ""
     return f"<tr>{_name('Even draw, expected')}<td></td><td>{share(accuracy)}</td><td>{ratio(f1)}</td>{blank}</tr>"
 
 

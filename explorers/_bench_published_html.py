@@ -22,9 +22,12 @@ def published_html(view: BenchView, alone: bool = False) -> str:
         return ""
     table = _parity(view) or _pronouns(view.task) or _stereotypes(view.task)
     if not table:
-        return '<p class="lk-reading">No figures of this task and attribute are published in the paper.</p>'
+        return (
+            '<p class="lk-reading">The paper has no figures of this task and attribute. Tasks marked '
+            "“(published only)” have some: choose one above.</p>"
+        )
     title, csv = ("Published models", csv_html(view)) if alone else ("Published models, same task", "")
-    meant = f'<p class="lk-reading">{meaning_html(view.by, odds=False)}</p>' if alone and view.by else ""
+    meant = f'<p class="lk-reading">{meaning_html(view.by, own=False)}</p>' if alone and view.by else ""
     return (
         f'<section class="lk-bench-theirs"><h3>{title}</h3><p class="lk-reading">{escape(NOTE)}</p>{meant}'
         f'<div class="lk-scroll" tabindex="0" role="region" aria-label="Published models">{table}</div>{csv}</section>'

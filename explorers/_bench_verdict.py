@@ -38,19 +38,22 @@ def verdict(found: Summary, stereotypes: bool) -> str:
 
 
 def against_chance(one: Figure, even: Figure | None, lower: bool = False) -> str:
-    """A figure beside what groups come to that are answered alike: UNEVEN, ALIKE, or OPEN where one of them lacks.
+    """Whether a figure is more uneven than groups that are answered alike: UNEVEN where it lies outside of what they
+    show and its interval does not reach equality, ALIKE where neither holds, else OPEN, as where one of them lacks.
 
-    `lower`: less is more uneven, as in a ratio.
+    `lower`: less is more uneven, and 1 is even, as of a ratio; else 0 is.
 
     >>> alike = Figure(0.88, 0.79, 0.97, 60)
-    >>> against_chance(Figure(0.85, 0.75, 1, 60), alike, lower=True) == ALIKE
-    True
-    >>> against_chance(Figure(0.75, 0.6, 0.9, 60), alike, lower=True) == UNEVEN
-    True
+    >>> [against_chance(Figure(*it, 60), alike, lower=True) for it in ((0.85, 0.75, 1.0), (0.75, 0.6, 0.9))]
+    ['no more uneven than chance alone makes', 'more uneven than chance alone makes']
+    >>> against_chance(Figure(0.8, 0.7, 0.95, 60), alike, lower=True)
+    'cannot be said'
     """
-    if one.value != one.value or even is None or even.low != even.low:
+    if one.value != one.value or one.low != one.low or even is None or even.low != even.low:
         return OPEN
-    return UNEVEN if (one.value < even.low - NEAR if lower else one.value > even.high + NEAR) else ALIKE
+    outside = one.value < even.low - NEAR if lower else one.value > even.high + NEAR
+    clear = one.high < 1 - NEAR if lower else one.low > NEAR
+    return (UNEVEN if outside else ALIKE) if outside == clear else OPEN
 
 
 def only_answer(fair: Fairness) -> str:
@@ -69,16 +72,19 @@ def verdicts(fair: Fairness) -> tuple[str, str]:
 def evenness(fair: Fairness, by: str) -> str:
     """Both verdicts in one clause: even accuracy and even answers are two things, and neither stands for the other."""
     accuracy, answers = verdicts(fair)
-    between = f"between groups of {by}"
-    if accuracy == answers:
-        return {
-            UNEVEN: f"{between} both accuracy and answers are {UNEVEN}",
-            ALIKE: f"{between} neither accuracy nor answers are {UNEVEN}",
-            OPEN: f"how evenly groups of {by} are answered cannot be said",
-        }[accuracy]
-    said = [f"{name} {word}" for name, word in (("accuracy is", accuracy), ("answers are", answers)) if word != OPEN]
-    lost = [name for name, word in (("accuracy", accuracy), ("answers", answers)) if word == OPEN]
-    return f"{between} {' and '.join(said)}" + (f"; of {lost[0]} it cannot be said" if lost else "")
+    said = {
+        (UNEVEN, UNEVEN): f"both accuracy and answers are {UNEVEN}",
+        (ALIKE, ALIKE): f"neither accuracy nor answers are {UNEVEN}",
+        (UNEVEN, ALIKE): f"accuracy is {UNEVEN}, and answers are not",
+        (ALIKE, UNEVEN): f"answers are {UNEVEN}, and accuracy is not",
+        (OPEN, OPEN): "it cannot be said whether accuracy or answers are more uneven than chance alone makes",
+    }.get((accuracy, answers))
+    if said is None:
+        known, word, lost = (
+            ("accuracy is", accuracy, "answers") if answers == OPEN else ("answers are", answers, "accuracy")
+        )
+        said = f"{known} {word}; of {lost} that cannot be said"
+    return f"between groups of {by} {said}"
 
 
 def state_html(audit: Audit, view: BenchView) -> str:
@@ -116,22 +122,24 @@ def told(audit: Audit, view: BenchView, model: str) -> tuple[str, list[tuple[str
 def accuracy_words(found: Summary, stereotypes: bool = False) -> str:
     """Accuracy with the image and without it, what an even draw gives, and the difference: sentences."""
     what = "The caption against the stereotype was chosen in" if stereotypes else "Answered as labelled in"
-    parts = []
-    for condition, where in (("image", "with it"), ("text", "without it")):
-        line = found.line(condition)
-        if line is not None:
-            one = line.performance["accuracy"]
-            parts.append(f"{share(one.value)} {where} ({interval(one, share)}, n = {count(one.n, 'item')})")
-    if not parts:
+    held = [(where, found.line(name)) for name, where in (("image", "with it"), ("text", "without it"))]
+    held = [(where, line.performance["accuracy"]) for where, line in held if line is not None]
+    if not held:
         return ""
+    parts = [f"{share(one.value)} {where} ({_first(place, one, share)})" for place, (where, one) in enumerate(held)]
     chance = found.chance.get("accuracy", float("nan"))
     said = f"{what} {', in '.join(parts)}" + (f"; an even draw gives {share(chance)}." if chance == chance else ".")
     gap, f1 = found.effectiveness.get("accuracy"), found.effectiveness.get("macro_f1")
     if gap is not None and gap.n and gap.value == gap.value:
-        said += f" Difference: {points(gap.value)} of accuracy ({interval(gap, points)})"
+        said += f" Difference: {points(gap.value)} of accuracy ({span(gap, points) or 'no interval'})"
         more = f1 is not None and f1.value == f1.value and not stereotypes
-        said += f", {signed(f1.value)} of Macro-F1 ({interval(f1, signed)})." if more else "."
+        said += f", {signed(f1.value)} of Macro-F1 ({span(f1, signed) or 'no interval'})." if more else "."
     return said
+
+
+def _first(place: int, one: Figure, say) -> str:
+    """An interval and n; that it is one of 95 % is said once."""
+    return f"{interval(one, say) if not place else span(one, say) or 'no interval'}, n = {count(one.n, 'item')}"
 
 
 def gap_words(fair: Fairness, by: str) -> tuple[str, str]:
@@ -145,10 +153,18 @@ def gap_words(fair: Fairness, by: str) -> tuple[str, str]:
     said = f"{_at(groups, low)} to {_at(groups, high)}" if high > low else f"{share(low)} in every group"
     said = f"From {said}" if high > low else said
     said += f"; {apart(one.value)} apart ({interval(one, apart)})"
-    if even is not None and even.low == even.low:
-        said += f", where groups of these sizes that are answered alike would show {span(even, apart)}"
+    said += _beside(one, even, word, apart)
     few = [group.value for group in groups if group.small]
     return f"{name}: {word}", said + "." + (f" Fewer than {SMALL} items: {some_of(few, 3)}." if few else "")
+
+
+def _beside(one: Figure, even: Figure | None, word: str, say) -> str:
+    """What groups of the same sizes come to that are answered alike: the end of a sentence about a figure."""
+    if even is None or even.low != even.low:
+        return ""
+    groups = "groups of these sizes that are answered alike would show"
+    at_edge = word == OPEN and one.low == one.low
+    return f"; that is at the edge of what {groups}, {span(even, say)}" if at_edge else f"; {groups} {span(even, say)}"
 
 
 def _sentence(why: str) -> str:
@@ -175,8 +191,7 @@ def parity_words(fair: Fairness, by: str, task: BenchmarkTask) -> tuple[str, str
     mean = "" if task.positive else ", mean over answers,"
     said = f"The demographic parity ratio between groups of {by}{mean} is {ratio(one.value)} "
     said += f"({interval(one)}, n = {count(one.n, 'item')}); 1 is even"
-    if even is not None and even.low == even.low:
-        said += f", and groups of these sizes that are answered alike would show {span(even)}"
+    said += _beside(one, even, word, ratio)
     return f"{name}: {word}", said + (f". Left out: {one.why}." if one.why else ".")
 
 

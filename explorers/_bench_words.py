@@ -80,15 +80,16 @@ def direction(found: Figure | None) -> int:
     return int(found.low > 0) - int(found.high < 0)
 
 
-def meaning_html(by: str, odds: bool = True) -> str:
-    """What Macro-F1 means in a line, and where groups are compared, the demographic parity ratio and (`odds`) EOD."""
+def meaning_html(by: str, own: bool = True) -> str:
+    """What Macro-F1 means in a line, and what figures of groups do: of published models (not `own`) only one."""
     said = "<b>Macro-F1</b>: precision and recall combined, mean over labels; 1 is best, and low is one answer to all."
+    if by and own:
+        said += f" <b>Accuracy gap</b>: highest less lowest accuracy of groups of {escape(by)}."
     if by:
         said += f" <b>DPR</b>: how often an answer is given in the group of {escape(by)} where that is rarest, over "
         said += "the one where it is most frequent; 1 is even."
-    if by and odds:
-        said += " <b>EOD</b>: how far those groups are apart in how often an answer is given rightly, or wrongly; "
-        said += "0 is even."
+    if by and own:
+        said += " <b>EOD</b>: how far groups are apart in how often an answer is given rightly, or wrongly; 0 is even."
     return said
 
 
