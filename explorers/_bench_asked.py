@@ -27,7 +27,9 @@ groups of these sizes are answered alike. Read DPR and EOD against it, not again
 behind the answers, while this line is what is seen when that value is even: so the two may overlap differently.
 
 **The accuracy of groups is judged beside it, in the same way.** Answers can be given alike often and yet be wrong for
-one group more often than for another; neither stands for the other.
+one group more often than for another; neither stands for the other. **More uneven than chance alone makes** is said
+where a figure lies outside of what such groups would show and its interval does not reach equality (1 of a ratio, 0 of
+a gap), **no more uneven** where neither holds; else it **cannot be said**.
 
 **What the image adds** is each figure with the image less the same as text only, item by item. Around 0 the text
 alone gives as much.

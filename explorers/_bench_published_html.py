@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backend.store import Audit
 from explorers import _bench_published as published
 from explorers import _bench_view as state
 from explorers._bench_asked import csv_html
@@ -15,17 +16,16 @@ NOTE = (
 )
 
 
-def published_html(view: BenchView, alone: bool = False) -> str:
-    """The published rows of the view's task, told apart from the audit's own; what to know where there are none.
-    `alone`: the audit has no answers to the task."""
+def published_html(audit: Audit, view: BenchView) -> str:
+    """The published rows of the view's task, told apart from the audit's own; what to know where there are none."""
     if not view.published:
         return ""
+    alone = state.published_only(audit, view.task)
     table = _parity(view) or _pronouns(view.task) or _stereotypes(view.task)
     if not table:
-        return (
-            '<p class="lk-reading">The paper has no figures of this task and attribute. Tasks marked '
-            "“(published only)” have some: choose one above.</p>"
-        )
+        some = any(state.published_only(audit, name) for name in published.TASKS)
+        more = " Tasks marked “(published only)” have some: choose one above." if some else ""
+        return f'<p class="lk-reading">The paper has no figures of this task and attribute.{more}</p>'
     title, csv = ("Published models", csv_html(view)) if alone else ("Published models, same task", "")
     meant = f'<p class="lk-reading">{meaning_html(view.by, own=False)}</p>' if alone and view.by else ""
     return (

@@ -69,7 +69,7 @@ def scatter_figure(audit: Audit, view: BenchView) -> go.Figure:
         height=440,
         showlegend=False,
         hovermode="closest",
-        margin={"l": 64, "r": 14, "t": 14, "b": 50},
+        margin={"l": 72, "r": 14, "t": 14, "b": 50},
         xaxis={**axis, "title": {"text": "Macro-F1", "standoff": 8}},
         yaxis={**axis, "title": {"text": _evenness(audit, view), "standoff": 8}},
     )
@@ -135,7 +135,7 @@ def _cross(drawn: go.Figure, x: Figure, y: Figure, colour: str) -> None:
     for found, xs, ys in ((x, [x.low, x.high], [y.value] * 2), (y, [x.value] * 2, [y.low, y.high])):
         if found.low == found.low:
             line = {"color": colour, "width": 1.5}
-            drawn.add_scatter(x=xs, y=ys, mode="lines", line=line, opacity=0.9, hoverinfo="skip", showlegend=False)
+            drawn.add_scatter(x=xs, y=ys, mode="lines", line=line, opacity=0.75, hoverinfo="skip", showlegend=False)
 
 
 def source_text(audit: Audit, view: BenchView) -> str:

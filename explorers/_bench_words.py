@@ -114,10 +114,11 @@ def published_only_html(audit: Audit, view: BenchView) -> str:
     command = f".venv/bin/python -m backend benchmark {audit.name} --task {view.task} --data path/to/images"
     command += " --model my-model --models my-models.toml"
     return (
-        f'<div class="lk-state"><p><b>{escape(origin.title)}: this audit holds no answers to it.</b> What stands below '
-        "was published, about other models and another sample of the images. To have your own model’s answers beside "
-        f"it, get the images, and run this; <code>--data</code> is {escape(origin.data)}, and my-models.toml names the "
-        f"model as assets/probes/models.toml does.</p><pre>{escape(command)}</pre></div>"
+        f'<div class="lk-state lk-bench-state"><p><b>{escape(origin.title)}: this audit holds no answers to it.</b> '
+        "What stands below was published, about other models and another sample of the images. To have your own "
+        "model’s answers beside it, get the images, and run this. "
+        f"<code>--data</code> is {escape(origin.data)}; my-models.toml names the model, as assets/probes/models.toml "
+        f"does.</p><pre>{escape(command)}</pre></div>"
     )
 
 

@@ -128,7 +128,7 @@ def _updates(audit: Audit, view: BenchView, missed: str = "") -> list[Any]:
         *_chart(audit, view),
         parts.groups_html(audit, view),
         parts.scores_html(audit, view),
-        theirs.published_html(view, alone),
+        theirs.published_html(audit, view),
         gr.Column(visible=not alone),
         errors.errors_html(audit, view),
         asking.asked_html(audit, view),
