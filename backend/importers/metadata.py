@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.importers.columns import as_text, assign, listed
+from backend.reading import inside
 from backend.records import LeftOut, SourceError
 
 METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
@@ -27,11 +27,6 @@ def metadata_files(root: Path) -> list[Path]:
     """The metadata files of a folder: those at its top, else those of folders below."""
     top = [root / name for name in METADATA if (root / name).is_file()]
     return top or sorted(path for name in METADATA for path in root.rglob(name) if path.is_file())
-
-
-def inside(root: Path, path: Path) -> bool:
-    """Whether a path, with every link on its way followed, ends in the folder `root`."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def read_rows(root: Path, path: Path, system: str, names: Mapping[str, str]) -> Rows:
