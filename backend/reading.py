@@ -31,6 +31,12 @@ def inside(root: Path, path: Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
+def unpacked(metadata: Any) -> int:
+    """How many bytes a Parquet table has once it is unpacked, as its own footer (pyarrow's FileMetaData) says."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return sum(group.column(n).total_uncompressed_size for group in groups for n in range(group.num_columns))
+
+
 def text_of(
     path: Path, root: Path | None, most: int = MOST_BYTES, errors: str = "replace", remedy: str = "make it readable"
 ) -> str:
