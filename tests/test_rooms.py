@@ -35,6 +35,7 @@ ROOMS = {
         "pyarrow",
         "filelock",
     },
+    "backend.terminal": set(),
     "backend.reading": {"backend.records"},
     "backend.spec": {"backend.reading", "backend.records"},
     "backend.prompts": {"backend.records", "backend.spec"},
