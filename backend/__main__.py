@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 import time
@@ -33,6 +32,7 @@ from backend.spec import Spec, load_spec
 from backend.store import Audit, AuditWriter, StoreError, audit_folder
 from backend.store.writer import SHARD_ROWS
 from backend.systems import KEYS
+from backend.terminal import forgiving, written
 
 CACHE = Path(__file__).parent.parent / "cache"
 
@@ -278,15 +278,12 @@ COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0 well, 1 with a sentence on stderr, 2 usage, 130 interrupted."""
+    """Run a command; returns the exit status: 0 well, 1 with a sentence on stderr, 2 usage, 130 stopped, 141 unread."""
     arguments = parser().parse_args(argv)
     warnings.filterwarnings("ignore", module="PIL")
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter of some name shows "?"
-            stream.reconfigure(errors="replace")
-    run = COMMANDS[arguments.command]
+    forgiving()
     try:
-        return run(arguments)
+        return written(lambda: COMMANDS[arguments.command](arguments))
     except (SourceError, StoreError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1

@@ -8,13 +8,13 @@ from __future__ import annotations
 import csv
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from backend.records import AXES, LONGEST, SUBSETS, SourceError, clean_text
+from backend.reading import SpecError, toml_of
+from backend.records import AXES, LONGEST, SUBSETS, clean_text
 
 ROOT = Path(__file__).parent.parent
 FORMATS = ("png", "jpeg", "webp")
@@ -71,10 +71,6 @@ _WORDS = {
 SYSTEM_KEYS = {"name": Key(str), "kind": Key(str), "size": Key(int, None, low=8, high=8192)}
 
 
-class SpecError(SourceError):
-    """A spec that cannot be used. The message names the file, the key and the valid choices."""
-
-
 @dataclass(frozen=True)
 class SystemSpec:
     """One system: its name, kind, every option of its kind (defaults filled in), and where its paths begin."""
@@ -113,14 +109,7 @@ class Spec:
 
 def load_spec(path: Path, kinds: Mapping[str, Mapping[str, Key]]) -> Spec:
     """Read a spec. `kinds` maps each kind of system to the keys it takes. Raises SpecError."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(
-            f"{path} cannot be read ({error.strerror or error}): give the path of a spec (.toml)"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}") from error
+    data = toml_of(path, "give the path of a spec (.toml)")
     top = checked_table(data, _TOP, str(path), "")
     subsets = tuple(_subset(top[name], name, path) for name in SUBSETS if top[name] is not None)
     if not subsets:

@@ -1,9 +1,11 @@
 """What goes wrong in real folders: each file by its name in the report, and everything else imported."""
 
+import io
 import os
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from samples import (
@@ -230,6 +232,15 @@ def test_bad_lines_of_jsonl(tmp_path, cache):
 def test_a_damaged_metadata_table(tmp_path, cache, capsys):
     assert likeness("import", one(tmp_path, b"PAR1 nonsense", "metadata.parquet"), "a", cache=cache) == 1
     assert "cannot be read as Parquet" in capsys.readouterr().err
+
+
+def test_a_metadata_table_of_few_bytes_and_many_rows(tmp_path, cache, capsys):
+    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(30_000_000, np.int8)), ["a.png"])
+    bomb = io.BytesIO()
+    pq.write_table(pa.table(dict.fromkeys(("file_name", "system", "profession", "prompt"), names)), bomb)
+    assert len(bomb.getvalue()) < 500_000
+    assert likeness("import", one(tmp_path, bomb.getvalue(), "metadata.parquet"), "a", cache=cache) == 1
+    assert "metadata.parquet unpacks to 30,000,000 rows" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

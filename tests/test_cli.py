@@ -3,6 +3,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -140,3 +142,15 @@ def test_an_import_that_is_killed_goes_on(tmp_path, parts):
     assert state(audit) == state(whole)
     assert audit.check() == []
     assert audit.manifest["shards"] == whole.manifest["shards"]
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_reader_that_stops_reading(tmp_path, cache, buffered):
+    imported(write(tmp_path / "in" / "Alpha" / "nurse" / "1.png", png()).parents[2], cache)
+    command = [sys.executable, "-m", "backend", "status", "a", "--cache", str(cache)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    more = {"stderr": subprocess.PIPE, "env": {**os.environ, "PYTHONUNBUFFERED": buffered}}
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, text=True, timeout=120, **more)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -15,12 +15,29 @@ ROOMS = {
     "backend": set(),
     "backend.records": set(),
     "backend.pictures": {"backend.records", "PIL"},
-    "backend.importers": {"backend.records", "backend.pictures", "pyarrow", "datasets", "huggingface_hub", "yaml"},
+    "backend.importers": {
+        "backend.reading",
+        "backend.records",
+        "backend.pictures",
+        "pyarrow",
+        "datasets",
+        "huggingface_hub",
+        "yaml",
+    },
     "backend.ingest": {"backend.records", "backend.pictures", "backend.store"},
     "backend.metrics": {"scipy"},
     "backend.hiring_texts": set(),
-    "backend.store": {"backend.records", "backend.metrics.neutrality", "backend.hiring_texts", "pyarrow", "filelock"},
-    "backend.spec": {"backend.records"},
+    "backend.store": {
+        "backend.reading",
+        "backend.records",
+        "backend.metrics.neutrality",
+        "backend.hiring_texts",
+        "pyarrow",
+        "filelock",
+    },
+    "backend.terminal": set(),
+    "backend.reading": {"backend.records"},
+    "backend.spec": {"backend.reading", "backend.records"},
     "backend.prompts": {"backend.records", "backend.spec"},
     "backend.systems": {
         *("backend.records", "backend.spec", "backend.prompts", "backend.pictures", "backend.importers"),
@@ -44,6 +61,7 @@ ROOMS = {
     "backend.installed": {"backend.spec"},
     "backend.waiting": set(),
     "backend.probes": {
+        "backend.reading",
         *(
             "backend.records",
             "backend.hiring_texts",
@@ -91,6 +109,7 @@ ROOMS = {
     "backend.neighbour_stages": {"backend", "threadpoolctl"},
     "backend.commands": {"backend", "tqdm"},
     "backend.describers": {
+        "backend.reading",
         *("backend.records", "backend.spec", "backend.systems", "backend.describe", "backend.metrics"),
         *("PIL", "torch", "transformers"),
     },
@@ -113,6 +132,7 @@ ROOMS = {
     "backend.commands_hire": {"backend", "tqdm"},
     "backend.commands_probe": {"backend", "tqdm"},
     "backend.benchmarks": {
+        "backend.reading",
         *("backend.records", "backend.spec", "backend.pictures", "backend.importers", "backend.metrics.neutrality"),
         *("backend.probes", "backend.store.benchmarks", "httpx", "httpcore"),
     },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 import stat
 from collections import Counter, defaultdict
@@ -16,15 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from backend.importers.folder import SUFFIXES, image_files, natural, read_file
-from backend.importers.metadata import inside
+from backend.reading import SpecError, text_of
 from backend.records import clean_text
-from backend.spec import Key, SpecError
+from backend.spec import Key
 
-MOST_BYTES = 100_000_000
-"""Of a list of labels: larger ones are refused. CelebA's, the longest of those that are known here, has 27 million."""
-MOST_LINES, MOST_COLUMNS = 1_000_000, 1_000
-_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-"""What ends a line for str.splitlines."""
+MOST_COLUMNS = 1_000
 ABSENT = "its image is not in the folder"
 AMBIGUOUS = "several images in the folder have the name that its row gives"
 
@@ -116,44 +111,6 @@ def folder_of(task: Task, data: Data, layout: str) -> Path:
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
         raise SpecError(f"--data: {shown} is neither a folder nor a regular file; {expected}")
     return place if stat.S_ISDIR(mode) else place.parent
-
-
-def text_of(path: Path, root: Path | None, most: int = MOST_BYTES, errors: str = "replace") -> str:
-    """The text (UTF-8) of a list of at most so many bytes, which lies in the folder `root`. None: the user named this
-    very file, which may be a link. `errors` is "strict" where another encoding is refused.
-
-    A folder may be a stranger's: links that lead out of it, pipes and devices are never opened, and opening cannot
-    block even where one takes the file's place meanwhile. Raises SpecError with the file and the remedy.
-    """
-    shown = clean_text(path)[:300]
-    irregular = SpecError(f"{shown} is no regular file: put the list itself in its place")
-    try:
-        real = Path(os.path.realpath(path))
-        if root is not None and not inside(root, real):
-            raise SpecError(
-                f"{shown} is a link that leads out of the folder, and is not followed: copy the file into it"
-            )
-        if not stat.S_ISREG(real.stat().st_mode):
-            raise irregular
-        with open(real, "rb", opener=_unblocked) as file:
-            held = os.fstat(file.fileno())
-            if not stat.S_ISREG(held.st_mode):
-                raise irregular
-            data = file.read(most + 1) if held.st_size <= most else b""
-        if max(held.st_size, len(data)) > most:
-            raise SpecError(f"{shown} is larger than {most:,} bytes: it is no such list")
-        text = data.decode("utf-8-sig", errors)
-    except OSError as error:
-        raise SpecError(f"{shown} cannot be read ({error.strerror or error}): make it readable") from error
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{shown} is not UTF-8 ({error.reason}): save it as that") from error
-    if sum(map(text.count, _ENDS)) > MOST_LINES:
-        raise SpecError(f"{shown} has more than {MOST_LINES:,} lines: it is no such list")
-    return text
-
-
-def _unblocked(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
 
 
 def bound(data: Data, root: Path, path: Path) -> Path | None:

@@ -16,8 +16,8 @@ from backend.benchmarks.base import (
     column,
     folder_of,
     table_of,
-    text_of,
 )
+from backend.reading import text_of
 from backend.records import clean_text
 from backend.spec import Key, SpecError
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from backend.benchmarks.base import MOST_BYTES, Data, Item, Loaded, Pictures, Task, folder_of
+from backend.benchmarks.base import Data, Item, Loaded, Pictures, Task, folder_of
 from backend.importers.columns import listed
 from backend.importers.metadata import Row, inside, metadata_files, read_rows
 from backend.metrics.neutrality import UNPARSED
+from backend.reading import MOST_BYTES
 from backend.records import LeftOut, clean_text
 from backend.spec import SpecError
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from backend.benchmarks.base import Data, Item, Loaded, Pictures, Task, bound, chosen, endings, folder_of, text_of
+from backend.benchmarks.base import Data, Item, Loaded, Pictures, Task, bound, chosen, endings, folder_of
+from backend.reading import text_of
 from backend.records import clean_text
 from backend.spec import Key, SpecError
 

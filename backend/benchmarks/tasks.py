@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,20 +10,20 @@ from string import ascii_uppercase
 from typing import Any
 
 from backend.benchmarks import FORMATS
-from backend.benchmarks.base import Task, text_of
+from backend.benchmarks.base import Task
 from backend.metrics.neutrality import UNPARSED
 from backend.probes.ask import KINDS
 from backend.probes.base import LONGEST_OPTION, alike
+from backend.reading import SpecError, toml_of
 from backend.records import clean_text
-from backend.spec import ROOT, Key, SpecError, checked_table
+from backend.spec import ROOT, Key, checked_table
 from backend.store.benchmarks import FAMILIES, GROUPS, MOST_CLASSES
 
 TASKS = ROOT / "assets" / "benchmarks"
 SHOWN = ("letters", "words", "none")
 NAME = r"[a-z0-9][a-z0-9-]{0,59}"
 LONGEST = 4_000
-MOST_BYTES, LONGEST_LINE, DEEPEST = 1_000_000, 20_000, 20
-"""Of a file of tasks or words: bytes, characters of a line, and tables in tables."""
+REMEDY = "give a file as in assets/benchmarks"
 _PLACE = re.compile(r"\{(\w*)\}")
 _FILE = {"tasks": Key(list, ()), "forms": Key(dict, {}), "kinds": Key(dict, {})}
 _FORM = {"template": Key(str), "options": Key(str, choices=SHOWN)}
@@ -83,7 +82,7 @@ def read_tasks(folder: Path = TASKS) -> Tasks:
     paths = sorted(folder.glob("*.toml")) if folder.is_dir() else []
     if not paths:
         raise SpecError(f"--tasks: {folder} holds no .toml file: give a folder as assets/benchmarks")
-    data = {path: checked_table(_toml(path, folder), _FILE, clean_text(path), "") for path in paths}
+    data = {path: checked_table(toml_of(path, REMEDY, folder), _FILE, clean_text(path), "") for path in paths}
     forms = {name: _form(table, path, name) for path in paths for name, table in data[path]["forms"].items()}
     kinds = {key: value for path in paths for key, value in data[path]["kinds"].items()}
     if not forms and folder != TASKS:
@@ -103,36 +102,6 @@ def read_tasks(folder: Path = TASKS) -> Tasks:
                 raise SpecError(f"{clean_text(path)}: tasks[{number}]: name: {task.name!r} is there twice; rename one")
             tasks[task.name] = task
     return Tasks(tasks, forms, kinds)
-
-
-def _toml(path: Path, folder: Path | None) -> dict[str, Any]:
-    """What a file holds; `folder` as `root` of `text_of`. Raises SpecError, too, where it is nested so deep, or a line
-    so long, that reading it takes very long or breaks off."""
-    text, shown = text_of(path, folder, MOST_BYTES, "strict"), clean_text(path)[:300]
-    if max(map(len, text.splitlines()), default=0) > LONGEST_LINE:
-        raise SpecError(f"{shown} has a line of more than {LONGEST_LINE:,} characters: break it")
-    try:
-        table = tomllib.loads(text)
-    except RecursionError:
-        table = None
-    except ValueError as error:  # no TOML, or a number of thousands of digits
-        raise SpecError(f"{shown} is no TOML: {clean_text(error)[:300]}") from error
-    wrong = f"values that are nested more than {DEEPEST} deep" if table is None else _unusable(table)
-    if wrong:
-        raise SpecError(f"{shown} has {wrong}: no task needs that")
-    return table
-
-
-def _unusable(table: dict[str, Any]) -> str:
-    """What no message could show, as Python's own limits stop it: values deeper in one another than DEEPEST, or numbers
-    that TOML itself does not have. "" where there is none; found without recursion."""
-    layer: list[Any] = [table]
-    for _ in range(DEEPEST):
-        if any(isinstance(held, int) and not -(2**63) <= held < 2**63 for held in layer):
-            return "a number of more than 64 bits"
-        inner = [held.values() if isinstance(held, dict) else held for held in layer if isinstance(held, dict | list)]
-        layer = [value for values in inner for value in values]
-    return f"values that are nested more than {DEEPEST} deep" if layer else ""
 
 
 def _form(table: Any, path: Path, name: str) -> Form:
@@ -212,7 +181,7 @@ def own_words(task: Task, path: Path | None, forms: Mapping[str, Form]) -> Task:
     """The task in the words that a model's own file has for it, where it has some. Raises SpecError."""
     if path is None:
         return task
-    table = _toml(path, None).get("words")
+    table = toml_of(path, REMEDY).get("words")
     if not isinstance(table, dict):
         raise SpecError(f"{clean_text(path)}: words: is missing; write [words.TASK]")
     own = table.get(task.name)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from backend.describers.base import DescriberSpec, Question
 from backend.metrics.lexicon import LexiconError, read_lexicon
+from backend.reading import toml_of
 from backend.records import clean_text
 from backend.spec import Key, SpecError, checked_table
 
@@ -28,14 +28,7 @@ _QUESTION = {"name": Key(str), "ask": Key(str), "choices": Key(list, None)}
 
 def read_describers(path: Path, kinds: Mapping[str, Mapping[str, Key]]) -> list[DescriberSpec]:
     """Every [[describers]] of a file. `kinds` maps each kind to the keys it takes. Raises SpecError."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(
-            f"{path} cannot be read ({error.strerror or error}): give a file as in assets/describers"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}") from error
+    data = toml_of(path, "give a file as in assets/describers")
     top = checked_table(data, {"describers": Key(list)}, str(path), "")
     found: list[DescriberSpec] = []
     for number, table in enumerate(top["describers"], start=1):

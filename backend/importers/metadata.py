@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -14,10 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from backend.importers.columns import as_text, assign, listed
+from backend.reading import inside, unpacked
 from backend.records import LeftOut, SourceError
 
 METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
-LARGEST_METADATA = 1_000_000_000
+LARGEST_METADATA, MOST_CELLS = 1_000_000_000, 100_000_000
+"""Bytes of a metadata file, packed and unpacked, and values of its table: a Parquet file has many in few bytes."""
 LONGEST_CELL = 10_000_000
 Row = dict[str, str] | LeftOut
 Rows = Iterator[tuple[int, Row]]
@@ -27,11 +28,6 @@ def metadata_files(root: Path) -> list[Path]:
     """The metadata files of a folder: those at its top, else those of folders below."""
     top = [root / name for name in METADATA if (root / name).is_file()]
     return top or sorted(path for name in METADATA for path in root.rglob(name) if path.is_file())
-
-
-def inside(root: Path, path: Path) -> bool:
-    """Whether a path, with every link on its way followed, ends in the folder `root`."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
 def read_rows(root: Path, path: Path, system: str, names: Mapping[str, str]) -> Rows:
@@ -129,6 +125,12 @@ def _jsonl(path: Path) -> tuple[list[str], Rows]:
 
 def _parquet(path: Path) -> tuple[list[str], Rows]:
     try:
+        with pq.ParquetFile(path) as file:
+            held = file.metadata
+            size = unpacked(held)
+        if size > LARGEST_METADATA or held.num_rows * max(1, held.num_columns) > MOST_CELLS:
+            wrong = f"{held.num_rows:,} rows of {size:,} bytes"
+            raise SourceError(f"{path} unpacks to {wrong}: more than can be names and labels of images. Split it")
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise SourceError(f"{path} cannot be read as Parquet ({error}): fetch it again") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from backend.probes.chat import ChatAPI
 from backend.probes.clip import ClipModel
 from backend.probes.text import TextModel
 from backend.probes.vision import BlipModel, VisionModel
+from backend.reading import toml_of
 from backend.records import clean_text
 from backend.spec import Key, SpecError, checked_table, find
 
@@ -52,14 +52,7 @@ def ask(model: Model, prompts: Sequence[Prompt]) -> list[Answer]:
 
 def load_models(path: Path) -> list[ModelSpec]:
     """Every [[models]] of a file, as in assets/probes/models.toml. Raises SpecError."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(
-            f"{path} cannot be read ({error.strerror or error}): give a file as assets/probes/models.toml"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}") from error
+    data = toml_of(path, "give a file as assets/probes/models.toml")
     found: list[ModelSpec] = []
     for number, table in enumerate(checked_table(data, {"models": Key(list)}, str(path), "")["models"], start=1):
         where = f"{path}: models[{number}]"

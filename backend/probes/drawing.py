@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from backend.metrics.neutrality import NEUTRAL, UNPARSED
 from backend.pictures import PictureError, read_pixels
 from backend.probes.base import ANSWERED, FAILED, LONGEST_OPTION, REFUSED, Answer, Model, ModelSpec, ProbeError, Prompt
 from backend.prompts import Prompt as SystemPrompt
+from backend.reading import toml_of
 from backend.records import clean_text
 from backend.spec import Key, SpecError, SystemSpec, checked_table, find
 from backend.systems import Refused, Request, make_system
@@ -76,14 +76,7 @@ class Drawn(Prompt):
 
 def read_drawing(path: Path) -> Drawing:
     """A file as assets/probes/starter-drawing.toml. Raises SpecError with the file, the key and the remedy."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(
-            f"{path} cannot be read ({error.strerror or error}): give a file as in assets/probes"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}") from error
+    data = toml_of(path, "give a file as in assets/probes")
     values = checked_table(data, _TOP, str(path), "")
     directions = {key.replace("_", "-"): values[key] for key in ("text_to_image", "image_to_image")}
     prompts = {name: _prompts(texts, f"{path}: {name}") for name, texts in directions.items() if texts}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice
@@ -29,6 +28,7 @@ from backend.hiring_texts import (
     text,
 )
 from backend.probes.base import LONGEST_OPTION, Prompt, alike
+from backend.reading import toml_of
 from backend.records import clean_text
 from backend.spec import ROOT, Key, SpecError, checked_table
 
@@ -154,12 +154,7 @@ def read_names(path: Path, answers: Mapping[str, Sequence[str]]) -> dict[str, st
 
 def read_questions(path: Path = QUESTIONS) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """The wordings, and the texts of the answers. Raises SpecError."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{path} cannot be read ({error.strerror or error}): give a file as {QUESTIONS}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}") from error
+    data = toml_of(path, f"give a file as {QUESTIONS}")
     values = checked_table(data, {**dict.fromkeys(PLACES, Key(str)), "answers": Key(dict)}, str(path), "")
     questions = {name: _question(values[name], name, path) for name in PLACES}
     rows = checked_table(values["answers"], dict.fromkeys(ANSWERS, Key(list)), f"{path}: answers", "")

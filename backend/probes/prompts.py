@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,11 @@ from typing import Any
 from backend.metrics.neutrality import NEUTRAL, UNPARSED
 from backend.probes.actions import Action, fill_subject
 from backend.probes.base import LONGEST_OPTION, LONGEST_PROMPT, Prompt, alike
+from backend.reading import toml_of
 from backend.records import clean_text
 from backend.spec import ROOT, Key, SpecError, checked_table
 
+REMEDY = "give a file as in assets/probes"
 STYLES = ROOT / "assets" / "probes" / "styles.toml"
 OPTIONS = ROOT / "assets" / "probes" / "options.toml"
 DIRECTIONS, PROBES = ("text-to-text", "image-to-text"), ("direct", "indirect")
@@ -95,7 +96,7 @@ class Probe:
 
 def read_styles(path: Path = STYLES) -> list[Style]:
     """Every [[styles]] of a file. Raises SpecError with the file, the key and the remedy."""
-    data = checked_table(_toml(path), {"letters": Key(str, ""), "styles": Key(list)}, str(path), "")
+    data = checked_table(toml_of(path, REMEDY), {"letters": Key(str, ""), "styles": Key(list)}, str(path), "")
     letters = clean_text(data["letters"])[:LONGEST_OPTION]
     styles = [
         _style(table, letters, f"{path}: styles[{number}]") for number, table in enumerate(data["styles"], start=1)
@@ -105,17 +106,6 @@ def read_styles(path: Path = STYLES) -> list[Style]:
         if name in names[:number]:
             raise SpecError(f"{path}: styles[{number + 1}]: {name} is there twice; put its paraphrases into one")
     return styles
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(
-            f"{path} cannot be read ({error.strerror or error}): give a file as in assets/probes"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path} is no TOML: {error}") from error
 
 
 def _style(table: Any, letters: str, where: str) -> Style:
@@ -150,7 +140,12 @@ def read_options(paths: Sequence[Path] = (OPTIONS,)) -> list[Options]:
     """
     found: list[Options] = []
     for path in paths:
-        data = checked_table(_toml(path), {"neutral": Key(list, None), "options": Key(list)}, str(path), "")
+        data = checked_table(
+            toml_of(path, REMEDY),
+            {"neutral": Key(list, None), "options": Key(list)},
+            str(path),
+            "",
+        )
         for number, table in enumerate(data["options"], start=1):
             where = f"{path}: options[{number}]"
             if not isinstance(table, dict):

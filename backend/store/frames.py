@@ -10,17 +10,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from backend.reading import unpacked
 from backend.store.files import StoreError
 
 _PLAIN = ("id", "sha256", "source")
 _ALWAYS, _RATIO = 64_000_000, 100
 """A table may unpack to so many bytes, and beyond them to so many times its file: ours are some five times theirs."""
-
-
-def _unpacked(metadata: pq.FileMetaData) -> int:
-    """How many bytes a table has once it is unpacked, as its own footer says."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    return sum(group.column(n).total_uncompressed_size for group in groups for n in range(group.num_columns))
 
 
 def read_frame(
@@ -39,10 +34,10 @@ def read_frame(
     try:
         data = path.read_bytes()
         with pq.ParquetFile(io.BytesIO(data)) as file:
-            schema, count, unpacked = file.schema_arrow, file.metadata.num_rows, _unpacked(file.metadata)
+            schema, count, size = file.schema_arrow, file.metadata.num_rows, unpacked(file.metadata)
         wrong = wrong_columns(schema)
-        if not wrong and unpacked > _ALWAYS + _RATIO * len(data):
-            wrong = f"its {len(data):,} bytes unpack to {unpacked:,}"
+        if not wrong and size > _ALWAYS + _RATIO * len(data):
+            wrong = f"its {len(data):,} bytes unpack to {size:,}"
         if not wrong and rows not in (None, count):
             wrong = "it and the shards differ in rows"
         if not wrong and most is not None and count > most:
