@@ -85,8 +85,8 @@ def their_colours(own: list, theirs: list[published.Row]) -> dict[str, str]:
 def _evenness(audit: Audit, view: BenchView) -> str:
     """The title of the upward axis, on two lines: a phone has no room for one."""
     task = state.tasks_of(audit).get(view.task)
-    positive = task.positive if task is not None else ""
-    of = f"of “{plot_text(positive, 1, 20)}”" if positive else "mean over answers"
+    of = f"of “{plot_text(task.positive, 1, 20)}”" if task is not None and task.positive else "mean over answers"
+    of = of if task is not None else "as published"
     return f"Demographic parity ratio, {of},<br>between groups of {plot_text(view.by, 1, 30)}"
 
 

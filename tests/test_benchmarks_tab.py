@@ -286,7 +286,8 @@ def test_a_task_without_answers_shows_what_was_published_and_what_to_run(stores,
     names = {trace.name for trace in drawn.data if trace.mode == "markers"}
     assert names == ({row.model for row in scatter.their_marks(view)}) and bool(names) == bool(view.by)
     if view.by:
-        assert "this audit" not in scatter.source_text(stores["plain"], view)
+        assert "audit" not in scatter.source_text(stores["plain"], view)
+        assert drawn.layout.yaxis.title.text.startswith("Demographic parity ratio, as published,<br>")
         assert "▬</span> LLaVa 34B" in scatter.scatter_html(stores["plain"], view)
     offered = benchmarks._choices(stores["plain"], view)
     assert (f"{published.TASKS[task].title} (published only)", task) in offered[1].choices and not offered[4].visible
