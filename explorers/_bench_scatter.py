@@ -152,7 +152,7 @@ def source_text(audit: Audit, view: BenchView) -> str:
         lines.append(f"groups of {plot_text(view.by, 1, 30)}: {plot_text(groups, 1, 110)}")
         lines.append("circles: with image, squares: text only, crosses: random, one draw; thin lines: 95 % intervals")
     if theirs:
-        lines.append(f"hollow: {published.SOURCE}, without n or intervals")
+        lines.append(f"{'hollow: ' if own else ''}{published.SOURCE}, without n or intervals")
     if not own:
         lines.append(f"task {view.task}, groups of {view.by}; circles: with image, squares: text only")
     return "<br>".join(lines)
