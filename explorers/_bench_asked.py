@@ -28,8 +28,9 @@ behind the answers, while this line is what is seen when that value is even: so 
 
 **The accuracy of groups is judged beside it, in the same way.** Answers can be given alike often and yet be wrong for
 one group more often than for another; neither stands for the other. **More uneven than chance alone makes** is said
-where a figure lies outside of what such groups would show and its interval does not reach equality (1 of a ratio, 0 of
-a gap), **no more uneven** where neither holds; else it **cannot be said**.
+where fewer than 5 in 100 groupings of these sizes that are answered alike come out as uneven (squared deviations of all
+groups, in standard deviations); so of 20 comparisons of even groups one will be called uneven. It says nothing of how
+large the difference is: read the gap and its interval.
 
 **What the image adds** is each figure with the image less the same as text only, item by item. Around 0 the text
 alone gives as much.

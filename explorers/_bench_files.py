@@ -71,6 +71,8 @@ def _line(line: Line) -> Iterator[dict[str, Any]]:
             even = fair.even.get(key)
             alike = {"if_alike": even.value, "if_alike_low95": even.low, "if_alike_high95": even.high} if even else {}
             yield {"measure": key, "attribute": by, **_figure(one), **alike}
+        for name, one in fair.chance.items():
+            yield {"measure": f"p of {name} as uneven by chance", "attribute": by, "value": one}
         for name, held in fair.by_class.items():
             for key, one in held.items():
                 yield {"measure": key, "attribute": by, "answer": name, **_figure(one)}

@@ -17,7 +17,7 @@ from explorers._shared import count, escape
 
 MOST_TOLD = 2
 """So many models are told of in words above the tables."""
-NEAR = 1e-9
+RARE = 0.05
 UNEVEN, ALIKE = "more uneven than chance alone makes", "no more uneven than chance alone makes"
 OPEN = "cannot be said"
 
@@ -37,23 +37,14 @@ def verdict(found: Summary, stereotypes: bool) -> str:
     return "the image makes no clear difference, so the task does not show what this model sees"
 
 
-def against_chance(one: Figure, even: Figure | None, lower: bool = False) -> str:
-    """Whether a figure is more uneven than groups that are answered alike: UNEVEN where it lies outside of what they
-    show and its interval does not reach equality, ALIKE where neither holds, else OPEN, as where one of them lacks.
+def against_chance(chance: float) -> str:
+    """Whether groups are more uneven than chance alone makes them: where fewer than RARE of draws of groups that are
+    answered alike come out as uneven (`Fairness.chance`).
 
-    `lower`: less is more uneven, and 1 is even, as of a ratio; else 0 is.
-
-    >>> alike = Figure(0.88, 0.79, 0.97, 60)
-    >>> [against_chance(Figure(*it, 60), alike, lower=True) for it in ((0.85, 0.75, 1.0), (0.75, 0.6, 0.9))]
-    ['no more uneven than chance alone makes', 'more uneven than chance alone makes']
-    >>> against_chance(Figure(0.8, 0.7, 0.95, 60), alike, lower=True)
-    'cannot be said'
+    >>> [against_chance(chance) for chance in (0.01, 0.3, float("nan"))]
+    ['more uneven than chance alone makes', 'no more uneven than chance alone makes', 'cannot be said']
     """
-    if one.value != one.value or one.low != one.low or even is None or even.low != even.low:
-        return OPEN
-    outside = one.value < even.low - NEAR if lower else one.value > even.high + NEAR
-    clear = one.high < 1 - NEAR if lower else one.low > NEAR
-    return (UNEVEN if outside else ALIKE) if outside == clear else OPEN
+    return OPEN if chance != chance else UNEVEN if chance < RARE else ALIKE
 
 
 def only_answer(fair: Fairness) -> str:
@@ -64,8 +55,8 @@ def only_answer(fair: Fairness) -> str:
 
 def verdicts(fair: Fairness) -> tuple[str, str]:
     """How even the accuracy of groups is, and how often they are given each answer."""
-    accuracy = against_chance(fair.figures["accuracy_gap"], fair.even.get("accuracy_gap"))
-    answers = OPEN if only_answer(fair) else against_chance(fair.figures["dpr"], fair.even.get("dpr"), lower=True)
+    accuracy = against_chance(fair.chance.get("accuracy", float("nan")))
+    answers = OPEN if only_answer(fair) else against_chance(fair.chance.get("answers", float("nan")))
     return accuracy, answers
 
 
@@ -153,18 +144,31 @@ def gap_words(fair: Fairness, by: str) -> tuple[str, str]:
     said = f"{_at(groups, low)} to {_at(groups, high)}" if high > low else f"{share(low)} in every group"
     said = f"From {said}" if high > low else said
     said += f"; {apart(one.value)} apart ({interval(one, apart)})"
-    said += _beside(one, even, word, apart)
+    said += _beside(fair, "accuracy", even, apart)
     few = [group.value for group in groups if group.small]
     return f"{name}: {word}", said + "." + (f" Fewer than {SMALL} items: {some_of(few, 3)}." if few else "")
 
 
-def _beside(one: Figure, even: Figure | None, word: str, say) -> str:
-    """What groups of the same sizes come to that are answered alike: the end of a sentence about a figure."""
+def _beside(fair: Fairness, name: str, even: Figure | None, say) -> str:
+    """What groups of the same sizes come to that are answered alike, and how often they are as uneven as these: the end
+    of a sentence about a figure."""
     if even is None or even.low != even.low:
         return ""
-    groups = "groups of these sizes that are answered alike would show"
-    at_edge = word == OPEN and one.low == one.low
-    return f"; that is at the edge of what {groups}, {span(even, say)}" if at_edge else f"; {groups} {span(even, say)}"
+    chance = fair.chance.get(name)
+    said = f"; groups of these sizes that are answered alike would show {span(even, say)}"
+    known = chance is not None and chance == chance
+    return f"{said}, and {often(chance)} of them are as uneven as these" if known else said
+
+
+def often(chance: float) -> str:
+    """How often something comes out by chance.
+
+    >>> often(0.017), often(0.3), often(0.000999)
+    ('1.7 in 100', '30 in 100', 'fewer than 1 in 100')
+    """
+    if chance < 0.01:
+        return "fewer than 1 in 100"
+    return f"{100 * chance:.1f} in 100" if chance < 0.095 else f"{100 * chance:.0f} in 100"
 
 
 def _sentence(why: str) -> str:
@@ -191,7 +195,7 @@ def parity_words(fair: Fairness, by: str, task: BenchmarkTask) -> tuple[str, str
     mean = "" if task.positive else ", mean over answers,"
     said = f"The demographic parity ratio between groups of {by}{mean} is {ratio(one.value)} "
     said += f"({interval(one)}, n = {count(one.n, 'item')}); 1 is even"
-    said += _beside(one, even, word, ratio)
+    said += _beside(fair, "answers", even, ratio)
     return f"{name}: {word}", said + (f". Left out: {one.why}." if one.why else ".")
 
 

@@ -138,45 +138,22 @@ def test_sentences_have_n_and_interval(stores, audit):
     assert shown.count("<li>") == 3 and shown.count("<p><b>") == 1
 
 
-ODD, EVEN_ = Figure(0.5, 0.4, 0.6, 90), Figure(0.1, 0.0, 0.2, 90)
-CHANCE = Figure(0.1, 0.05, 0.3, 90)
-
-
 @pytest.mark.parametrize(
-    ("one", "even", "said"),
+    ("accuracy", "answers", "said"),
     [
-        (ODD, CHANCE, verdicts.UNEVEN),
-        (EVEN_, CHANCE, verdicts.ALIKE),
-        (Figure(0.3, 0.1, 0.5, 90), CHANCE, verdicts.OPEN),  # at the edge: it is not above what chance makes
-        (Figure(0.4, 0.0, 0.8, 90), CHANCE, verdicts.OPEN),  # above it, and yet the interval reaches to 0
-        (Figure(0.5, NAN, NAN, 1), CHANCE, verdicts.OPEN),
-        (Figure(NAN, NAN, NAN, 0), CHANCE, verdicts.OPEN),
-        (ODD, Figure(NAN, NAN, NAN, 0), verdicts.OPEN),
-        (ODD, None, verdicts.OPEN),
+        (0.01, 0.4, "accuracy is more uneven than chance alone makes, and answers are not"),
+        (0.4, 0.01, "answers are more uneven than chance alone makes, and accuracy is not"),
+        (0.01, 0.049, "both accuracy and answers are more uneven than chance alone makes"),
+        (0.05, 0.9, "neither accuracy nor answers are more uneven than chance alone makes"),
+        (NAN, 0.9, "answers are no more uneven than chance alone makes; of accuracy that cannot be said"),
+        (0.01, NAN, "accuracy is more uneven than chance alone makes; of answers that cannot be said"),
+        (NAN, NAN, "it cannot be said whether accuracy or answers are more uneven than chance alone"),
     ],
 )
-def test_evenness_is_said_where_interval_and_chance_agree(one, even, said):
-    assert verdicts.against_chance(one, even) == said
-    turned = [f and Figure(1 - f.value, 1 - f.high, 1 - f.low, f.n) for f in (one, even)]
-    assert verdicts.against_chance(*turned, lower=True) == said
-
-
-@pytest.mark.parametrize(
-    ("gap", "dpr", "said"),
-    [
-        (ODD, EVEN_, "accuracy is more uneven than chance alone makes, and answers are not"),
-        (EVEN_, ODD, "answers are more uneven than chance alone makes, and accuracy is not"),
-        (ODD, ODD, "both accuracy and answers are more uneven than chance alone makes"),
-        (EVEN_, EVEN_, "neither accuracy nor answers are more uneven than chance alone makes"),
-        (GAPS["one"], EVEN_, "answers are no more uneven than chance alone makes; of accuracy that cannot be said"),
-        (ODD, GAPS["one"], "accuracy is more uneven than chance alone makes; of answers that cannot be said"),
-        (GAPS["one"], GAPS["one"], "it cannot be said whether accuracy or answers are more uneven than chance alone"),
-    ],
-)
-def test_even_answers_alone_never_stand_for_even_treatment(gap, dpr, said):
-    turned = [Figure(1 - f.value, 1 - f.high, 1 - f.low, f.n) for f in (dpr, CHANCE)]
-    groups = tuple(Group(name, Figure(0.5, 0.4, 0.6, 45), {"a": ODD, "b": ODD}, False) for name in "xy")
-    fair = Fairness({"accuracy_gap": gap, "dpr": turned[0]}, {"accuracy_gap": CHANCE, "dpr": turned[1]}, groups=groups)
+def test_even_answers_alone_never_stand_for_even_treatment(accuracy, answers, said):
+    one = Figure(0.5, 0.4, 0.6, 45)
+    groups = tuple(Group(name, one, {"a": one, "b": one}, False) for name in "xy")
+    fair = Fairness({}, groups=groups, chance={"accuracy": accuracy, "answers": answers})
     assert verdicts.evenness(fair, "tone").startswith(f"between groups of tone {said}")
 
 
