@@ -27,6 +27,8 @@ def pytest_configure(config):
     """Before any test imports huggingface_hub or gradio: offline, quiet, and no file outside a temporary folder."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job; our processes inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False  # else xdist begins with the files of most tests, whatever they take
     config.stash[HOME] = tempfile.mkdtemp(prefix="likeness-tests-")
     os.environ |= {
         "HF_HUB_OFFLINE": "1",
