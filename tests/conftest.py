@@ -6,13 +6,12 @@ import signal
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from endpoint import Endpoint
 from samples import likeness, portrait_rows, write_csv
 from specs import api, write_spec
 from strangers import make_model
-from vectors import clustered, identity_audit, saved
+from vectors import clustered, identity_audit, placed, saved
 
 from backend import build as building
 from backend import neighbour_stages, vector_stages
@@ -94,11 +93,7 @@ def folder(model, cache):
 @pytest.fixture
 def no_map(monkeypatch):
     """UMAP takes long to compile: a map that is the first two numbers of each vector stands for it."""
-
-    def project(vectors, fitted, progress=lambda rows: None):
-        return np.asarray(vectors[:, :2], "float32")
-
-    monkeypatch.setattr(vector_stages.projection, "project", project)
+    monkeypatch.setattr(vector_stages.projection, "project", placed)
 
 
 @pytest.fixture
@@ -113,12 +108,19 @@ def no_faces(monkeypatch):
     monkeypatch.setattr(building, "face_stages", lambda audit: [])
 
 
-@pytest.fixture
-def ids(cache, tmp_path, no_map, no_faces, no_neighbours):
-    """An audit of 64 images with vectors that lie together by their prompts' words, not built yet."""
-    audit = identity_audit(cache)
-    file = saved(tmp_path / "v.npy", clustered(audit))
+@pytest.fixture(scope="session")
+def embedded_ids(tmp_path_factory):
+    """The folder of an audit of 64 images with vectors that lie together by their prompts' words, not built yet."""
+    cache = tmp_path_factory.mktemp("ids")
+    file = saved(cache / "v.npy", clustered(identity_audit(cache)))
     assert likeness("import-embedding", "ids", "mine", file, "--made-by", "a model", cache=cache) == 0
+    return cache / "ids"
+
+
+@pytest.fixture
+def ids(embedded_ids, cache, no_map, no_faces, no_neighbours):
+    """A copy of that audit, to be changed; builds of it make no map, faces or look-alikes."""
+    shutil.copytree(embedded_ids, cache / "ids")
     return Audit.open(cache, "ids")
 
 
