@@ -37,14 +37,8 @@ class App(ForkServerProcess):
 
 def serve(cache: Path, *names: str) -> tuple[App, str]:
     """Start the app on a free port and wait for its first answer; returns the process and its address."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with contextlib.chdir(ROOT):  # where a new server finds the app
-        multiprocessing.get_context("forkserver").set_forkserver_preload(["app"])
-        forkserver.ensure_running()
-    arguments = [*names, "--cache", str(cache), "--port", str(port)]
-    process = App(target=run, args=(arguments, {**os.environ, "HF_HUB_OFFLINE": "1"}), daemon=True)
-    process.start()
+    port = free_port()
+    process = forked([*names, "--cache", str(cache), "--port", str(port)])
     url = f"http://127.0.0.1:{port}/"
     until = time.monotonic() + MOST
     while time.monotonic() < until and process.poll() is None:
@@ -59,8 +53,26 @@ def serve(cache: Path, *names: str) -> tuple[App, str]:
     raise RuntimeError(f"the app did not answer within {MOST} s" if ended is None else f"the app ended with {ended}")
 
 
-def run(arguments: list[str], environment: Mapping[str, str]) -> None:
-    """`python app.py ARGUMENTS`, in a process that has imported it."""
+def free_port() -> int:
+    """A port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def forked(arguments: list[str], errors: Path | None = None) -> App:
+    """`python app.py ARGUMENTS`, forked from a process that has imported it; `errors` is where its stderr goes."""
+    with contextlib.chdir(ROOT):  # where a new server finds the app
+        multiprocessing.get_context("forkserver").set_forkserver_preload(["app"])
+        forkserver.ensure_running()
+    process = App(target=run, args=(arguments, {**os.environ, "HF_HUB_OFFLINE": "1"}, errors), daemon=True)
+    process.start()
+    return process
+
+
+def run(arguments: list[str], environment: Mapping[str, str], errors: Path | None) -> None:
+    """What `forked` starts."""
+    if errors is not None:
+        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     os.chdir(ROOT)
     os.environ.clear()
     os.environ.update(environment)

@@ -174,14 +174,18 @@ def synthetic_package(folder: Path) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_recipe_runs_from_portraits_to_models_that_the_libraries_load(tmp_path):
-    """Two steps of everything: the models know nothing, but they are whole, and need no code of ours."""
+def test_the_recipe_runs_from_portraits_to_models_that_the_libraries_load(tmp_path, monkeypatch):
+    """Two steps of everything, on small batches: the models know nothing, but they are whole, without code of ours."""
     import torch
     from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
     from transformers import AutoImageProcessor, AutoTokenizer, VisionEncoderDecoderModel
     from transformers import BlipForQuestionAnswering as Model
     from transformers import BlipProcessor as Processor
 
+    from backend.starter import captioner, diffusion, vqa
+
+    for module, batch in ((diffusion, 8), (vqa, 4), (captioner, 4)):
+        monkeypatch.setattr(module, "BATCH", batch)
     out, work = tmp_path / "out", tmp_path / "work"
     options = ["--out", str(out), "--work", str(work), "--tarball", str(synthetic_package(tmp_path))]
     for part in ("data", "vae", "base", "finetune", "vqa", "captioner"):

@@ -83,7 +83,7 @@ def test_vectors_that_are_all_alike(ids, cache, capsys):
     assert {name for name, _ in Audit.open(cache, "ids").vectors.choices()} == {"mine"}
 
 
-def test_one_system_and_systems_without_identities_are_told(cache, tmp_path, no_map):
+def test_one_system_and_systems_without_identities_are_told(cache, tmp_path, no_map, no_faces, no_neighbours):
     audit = identity_audit(cache, "one", systems=("A",))
     likeness("import-embedding", "one", "mine", saved(tmp_path / "v.npy", clustered(audit)), cache=cache)
     build(cache, "one", 1, ks=(3,))
