@@ -18,8 +18,16 @@ from backend import neighbour_stages, vector_stages
 from backend.store import Audit
 
 HOME = pytest.StashKey[str]()
-LONG = ("test_starter.py", "test_live_browser.py", "test_browser.py", "test_hub.py", "test_neighbours_browser.py")
-"""Files that take longest. Two processes take whole files in turn: a long one must not be the last."""
+LONG = (
+    *("test_browser.py", "test_neighbours_features.py", "test_live_browser.py", "test_hub.py"),
+    *("test_live_ask_browser.py", "test_starter.py", "test_neighbours_browser.py", "test_faces_stages.py"),
+    *("test_faces_browser.py", "test_neighbours_stages.py", "test_regions_browser.py", "test_hostile_neighbours.py"),
+    *("test_neutrality_browser.py", "test_probe_command.py", "test_hiring_browser.py", "test_embedding.py"),
+    *("test_live_hire_browser.py", "test_cli.py", "test_guard.py", "test_live_systems.py", "test_starter_hiring.py"),
+    *("test_benchmarks_browser.py", "test_hostile_audits.py", "test_neighbours_tab.py", "test_pipelines.py"),
+)
+"""Files that take longest, in the order in which they begin. Two processes take whole files in turn: a long one must
+not be the last, and one that drives a browser, and often waits, goes best beside one that computes."""
 
 
 def pytest_configure(config):
@@ -39,7 +47,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the files that take longest, the longest first; the rest stay as they are."""
+    """Begin with the files that take longest; the rest stay as they are."""
     place = {name: at for at, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path.name, len(LONG)))
 
