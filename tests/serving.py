@@ -15,7 +15,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-MOST = 60
+MOST = 120
 """Seconds until the first answer: the machine may be busy."""
 
 

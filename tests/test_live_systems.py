@@ -26,13 +26,13 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::Deprec
 
 def first_answer(port: int) -> str:
     """The page's configuration, as soon as the app answers."""
-    for _ in range(600):  # the machine may be busy
+    for _ in range(1200):  # the machine may be busy
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/config", timeout=5) as answer:
                 return answer.read().decode()
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError("the app did not answer within 60 s")
+    raise RuntimeError("the app did not answer within 120 s")
 
 
 def started(cache: Path, systems: Path) -> tuple[str, str]:
