@@ -286,10 +286,10 @@ def random_answer(one: Asked) -> str:
 
 
 def wording(task: Task, form: Form, classes: Sequence[str], model: Model) -> str:
-    """A hash of everything that is said, beside an item's own words and picture."""
+    """A hash of all that is said, beside an item's own words and picture, and of which items count (`more`)."""
     said = [task.question, task.adversarial, task.option, [task.classes.get(name, name) for name in classes]]
     shown = [form.template, form.options] if model.READS else [task.caption, dict(task.captions)]
-    return hash_of(json.dumps([said, shown, model.BLIND, task.label]))[:16]
+    return hash_of(json.dumps([said, shown, model.BLIND, task.label, dict(task.more)]))[:16]
 
 
 def hash_of(*texts: str) -> str:

@@ -125,6 +125,32 @@ def test_a_copied_address_opens_the_same_view(open_page, served):
     assert other.locator("#lk-adjective-1 input").input_value() == "any adjective, or none"
 
 
+def test_quick_steps_end_where_the_address_is(open_page, served):
+    """Three steps while the first is answered late: the page shows what the address says, whatever came when."""
+    page = open_page(served + "?tab=browse&audit=small&s=Alpha&p=baker&a=-")
+    page.locator(FIGURE).first.wait_for()
+    late = []
+
+    def slowly(route):
+        late.append(route)
+        if len(late) > 1:
+            route.continue_()
+
+    page.route(lambda url: "/gradio_api/run/predict" in url, slowly)
+    for subject in ("nurse", "baker", "nurse"):
+        page.evaluate(f"window.likeness.open('tab=browse&audit=small&s=Alpha&p={subject}&a=-')")
+        page.wait_for_timeout(250)
+    late[0].continue_()
+    expect(page.locator("#lk-heading")).to_contain_text("nurse?")
+    page.evaluate("window.likeness.open('tab=published')")
+    page.wait_for_timeout(50)
+    page.evaluate("window.likeness.open('tab=browse&audit=small&s=Alpha&p=baker&a=-')")
+    expect(page.locator("#lk-heading")).to_contain_text("baker?")
+    page.wait_for_timeout(500)
+    expect(page.locator("#lk-heading")).to_contain_text("baker?")
+    assert page.locator("#lk-heading").is_visible()
+
+
 def test_sort_filter_and_columns(open_page, served):
     page = open_page(served + "?tab=browse&audit=small&s=Alpha&p=nurse&a=-")
     page.locator(FIGURE).first.wait_for()

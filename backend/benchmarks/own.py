@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from hashlib import sha256
+
+import pandas as pd
 
 from backend.benchmarks.base import Data, Item, Loaded, Task
 from backend.benchmarks.folder import with_classes
@@ -10,7 +13,9 @@ from backend.importers.columns import listed
 from backend.records import SUBSETS, UNSPECIFIED
 from backend.spec import Key, SpecError
 
-KEYS = {"subset": Key(str, "", choices=("", *SUBSETS))}
+KEYS = {"subset": Key(str, "", choices=("", *SUBSETS)), "once_per": Key(list, ())}
+"""`once_per`: columns; of images that are alike in all of them one counts. Systems that are variants of one another may
+draw nearly the same picture from one prompt and seed: as items of their own these would make intervals too narrow."""
 NOT_OF = {
     "professions": "its prompt is not one of a profession",
     "identities": "its prompt is not one of a gender, ethnicity or tone",
@@ -18,6 +23,9 @@ NOT_OF = {
 }
 """What is said of an image of another subset."""
 COLUMNS = ("gender", "ethnicity", "tone", "profession", "adjective", "action", "system")
+TELLING = ("prompt", "seed", "number", *COLUMNS)
+"""What `once_per` can name."""
+_UNKNOWN = ("", UNSPECIFIED, "<NA>", "nan")
 
 
 def load(task: Task, data: Data) -> Loaded:
@@ -42,7 +50,27 @@ def load(task: Task, data: Data) -> Loaded:
             values = tuple("" if value == UNSPECIFIED else value[:100] for value in groups)
             read = partial(_bytes, data.audit, row)
             loaded.items.append(Item(identity, label, values, read, row=row, sha256=digest))
-    return with_classes(task, loaded, f"{task.label} of {name}")
+    return _once(task, table, with_classes(task, loaded, f"{task.label} of {name}"))
+
+
+def _once(task: Task, table: pd.DataFrame, loaded: Loaded) -> Loaded:
+    """One item of those that are alike in the columns of `once_per`: which, is drawn by a hash of its id, so that every
+    system has its share. Items of which one of these columns is not known stay. Raises SpecError."""
+    strange = [name for name in task.more["once_per"] if name not in TELLING]
+    if strange:
+        raise SpecError(f"task {task.name!r}: once_per: {str(strange[0])[:60]!r} is none of {', '.join(TELLING)}")
+    columns = [table[name].astype(str).tolist() for name in task.more["once_per"]]
+    kept: dict[tuple[str, ...], Item] = {}
+    for item in loaded.items if columns else ():
+        key = tuple(column[item.row] for column in columns)
+        key = (item.name,) if set(key) & set(_UNKNOWN) else key
+        kept[key] = min(item, kept.get(key, item), key=lambda one: sha256(one.name.encode()).hexdigest())
+    if columns:
+        lost = len(loaded.items) - len(kept)
+        names = " and ".join(task.more["once_per"])
+        loaded.left_out.update({f"another image with the same {names} stands for it": lost} if lost else {})
+        loaded.items = sorted(kept.values(), key=lambda item: item.row)
+    return loaded
 
 
 def _bytes(audit, row: int) -> bytes:

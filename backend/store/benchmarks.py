@@ -55,11 +55,11 @@ class BenchmarkTask:
 
     `classes` are what could be answered, in the order of `probabilities`; `positive` is the one that fairness judges
     ("" for all). `groups` names the attributes of the columns GROUPS, `values` holds the values of each. `source` is
-    the name of the folder of the images ("" for the audit's own), `template` a hash of all that is said. `found` counts
-    the items of the source that can be asked about, `items` those asked about, of at most `limit` (0: all); `left_out`
-    says how many could not be, by reason. `chance` is the accuracy to expect of an even draw from the options.
-    `example` is the question about one of the items, as it was put, and `offered` its options ("" and () where an older
-    run kept none).
+    the name of the folder of the images ("" for the audit's own), `template` a hash of all that is said and of which
+    items count. `found` counts the items of the source that can be asked about, `items` those asked about, of at most
+    `limit` (0: all); `left_out` says how many could not be, by reason. `chance` is the accuracy to expect of an even
+    draw from the options. `example` is the question about one of the items, as it was put, and `offered` its options
+    ("" and () where an older run kept none).
     """
 
     title: str
