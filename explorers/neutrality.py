@@ -15,6 +15,7 @@ from explorers import _neutrality_charts as charts
 from explorers import _neutrality_files as files
 from explorers import _neutrality_html as parts
 from explorers import _neutrality_models as beside
+from explorers import _neutrality_names as casting
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers._charts import finish, plot_options, png_html, unbroken
@@ -151,9 +152,23 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         pairs = gr.HTML(**BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
+        told = gr.HTML(**BOARD)
     with gr.Accordion("What this cannot show", open=False):
         gr.Markdown(CANNOT)
-    made.shown = [heading, sentence, *models, bars, heat_controls, heat, for_spread, said, *spread, for_pairs, pairs]
+    made.shown = [
+        heading,
+        sentence,
+        *models,
+        bars,
+        heat_controls,
+        heat,
+        for_spread,
+        said,
+        *spread,
+        for_pairs,
+        pairs,
+        told,
+    ]
     return made
 
 
@@ -214,6 +229,7 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
         *_spread(audit, view, shown, source),
         gr.Accordion(visible=len(state.classes_of(audit, view)) > 2),
         beside.pairs_html(audit, view, shown),
+        casting.how_html(audit, view),
     ]
     return [*_choices(audit, view), *map(unbroken, filled)]
 

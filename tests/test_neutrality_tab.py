@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 from urllib.parse import parse_qs
 
@@ -14,11 +15,15 @@ from starlette.testclient import TestClient
 
 import app
 from backend.metrics.neutrality import measures, pairwise, tally
+from backend.probe_plan import wording
+from backend.probes.prompts import OPTIONS, read_options, read_styles
+from backend.probes.vision import UNKNOWN as WORDS_UNKNOWN
 from explorers import _neutrality as data
 from explorers import _neutrality_answers as answers
 from explorers import _neutrality_cautions as cautions
 from explorers import _neutrality_charts as charts
 from explorers import _neutrality_models as beside
+from explorers import _neutrality_names as casting
 from explorers import _neutrality_published as published
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
@@ -329,6 +334,64 @@ def test_the_answers_behind_a_cell(stores, audit):
     male = answers.behind(audit, asked, row.professions, "male")
     assert set(male["answer"]) <= {"male"}
     assert "lk-shares" in html
+
+
+CAST = Asked("made-lm", "text-to-text", "informed-indirect", "gender", "India")
+
+
+def with_wording(audit, monkeypatch, asked, change=""):
+    """The audit's source with the hash of what the shipped files offer in a casting question."""
+    styles = {style.name: style for style in read_styles()}
+    one = next(o for o in read_options() if (o.attribute, o.probe, o.culture) == ("gender", "indirect", asked.culture))
+    name = f"{asked.direction}/{asked.style}/{asked.attribute}/{asked.culture}"
+    digest = wording(styles[f"{asked.direction}/{asked.style}"], one, letters=True)
+    source = replace(audit.probes.sources[asked.model], wordings={name: digest + change})
+    monkeypatch.setitem(audit.probes.sources, asked.model, source)
+
+
+def test_casting_questions_say_which_name_stood_for_which_class(stores, audit, monkeypatch):
+    query = "style=informed-indirect&culture=India&m=made-lm&row=all&column=made-lm%2Finformed-indirect%2FIndia"
+    with_wording(audit, monkeypatch, CAST)
+    listed = tomllib.loads(OPTIONS.read_text(encoding="utf-8"))["options"]
+    held = next(one["classes"] for one in listed if one.get("culture") == "India")
+    assert casting.offered(audit, CAST) == {n: row[0] for n, row in held.items()} | {"no preference": "no preference"}
+    view = view_of(stores, query)
+    html = answers.panel_html(audit, view, data.heat(audit, view))
+    assert "Offered for the classes: male: “Abhishek Bachchan”, female: “Aishwarya Rai”." in html
+    assert "male <small>“Abhishek Bachchan”</small>" in html
+    assert "no preference <small>" not in html
+    raw = neutrality.table(stores, parse_qs(query + "&of=answers"))
+    assert set(zip(raw["answer"], raw["answer_as_offered"], strict=True)) == {
+        ("male", "Abhishek Bachchan"),
+        ("female", "Aishwarya Rai"),
+        ("no preference", "no preference"),
+        ("unparsed", ""),
+    }
+    how = casting.how_html(audit, view_of(stores))  # of the direct question, too
+    assert "Casting questions about gender offered India: male: “Abhishek Bachchan”" in how
+    assert casting.how_html(audit, view_of(stores, "direction=text-to-image")) == ""
+
+
+def test_names_are_told_only_where_the_audit_has_the_hash_of_the_files(stores, audit, monkeypatch):
+    view = view_of(stores, "style=informed-indirect&culture=India&m=made-lm")
+    for change in (None, "0"):
+        if change:
+            with_wording(audit, monkeypatch, CAST, change)
+        html = answers.panel_html(audit, view, data.heat(audit, view))
+        assert "What was offered for each class is not known here" in html
+        assert "Bachchan" not in html + casting.how_html(audit, view)
+    with_wording(audit, monkeypatch, CAST)
+    monkeypatch.setitem(audit.probes.sources["made-lm"].classes, "gender", ("female", "male"))
+    assert casting.offered(audit, CAST) == {}
+    assert "Offered" not in answers.panel_html(audit, view_of(stores), data.heat(audit, view_of(stores)))
+
+
+def test_answers_to_words_that_a_model_does_not_know_are_marked(stores, audit, monkeypatch):
+    view = view_of(stores, "m=made-lm")
+    assert "does not know all words" not in answers.panel_html(audit, view, data.heat(audit, view))
+    noted = replace(audit.probes.sources["made-lm"], note=f"Shown: nothing. {WORDS_UNKNOWN}")
+    monkeypatch.setitem(audit.probes.sources, "made-lm", noted)
+    assert f"{WORDS_UNKNOWN} Which ones is not stored" in answers.panel_html(audit, view, data.heat(audit, view))
 
 
 def test_pages_of_answers(stores, audit):
