@@ -92,6 +92,17 @@ def figures(direction: str, style: str, attribute: str, measure: str) -> tuple[P
     return tuple(_cell(row, measure) for _, row in table.iterrows())
 
 
+@lru_cache(maxsize=128)
+def known(direction: str, style: str, attribute: str) -> bool:
+    """Whether the paper gives a figure of any measure: `figures` without the work of making them."""
+    if attribute not in ATTRIBUTES or style not in styles(direction):
+        return False
+    if direction in IMAGES:
+        return bool(((_images()["direction"] == direction) & (_images()["attribute"] == attribute)).any())
+    tables = [cells().loc[cells()["direction"] == direction], *([_accuracy()] if direction == "image-to-text" else [])]
+    return any(((one["probe"] == style) & (one["attribute"] == attribute)).any() for one in tables)
+
+
 def _cell(row: pd.Series, measure: str) -> Published:
     text = row.direction == "text-to-text"
     counts: tuple[int, ...] = ()

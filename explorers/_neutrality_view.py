@@ -11,7 +11,7 @@ from backend.store import Audit
 from explorers import _neutrality_published as published
 from explorers._neutrality_measures import MEASURES
 from explorers._published_neutrality import PROBES
-from explorers._shared import Params, address, first
+from explorers._shared import Params, address, first, params_of
 
 SLUG = "neutrality"
 DIRECTIONS = {
@@ -211,6 +211,18 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> NeutralityView:
     )
     wanted = set(params.get("m", [])[:100])
     return replace(view, models=tuple(name for name in models_of(audit, view) if name in wanted))
+
+
+@lru_cache(maxsize=512)
+def without(audit: Audit, view: NeutralityView, name: str, value: str) -> str:
+    """What a view lacks where another direction, style, attribute or culture is chosen (`name`): " (no answers)" where
+    nothing at all would be shown, " (published only)", " (other models)" where those chosen were not asked, or ""."""
+    chosen = from_params({audit.name: audit}, params_of(to_address(replace(view, **{name: value}))))
+    if series_of(audit, chosen):
+        return " (other models)" if view.models and not chosen.models else ""
+    every = styles_of(audit, chosen.direction) if chosen.style == COMPARE else [chosen.style]
+    known = any(published.known(chosen.direction, style, chosen.attribute) for style in every)
+    return " (published only)" if known else " (no answers)"
 
 
 def _whole(text: str) -> int:

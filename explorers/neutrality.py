@@ -178,25 +178,24 @@ def _box(label: str, name: str, width: int) -> gr.Dropdown:
 
 def _choices(audit: Audit, view: NeutralityView) -> list[Any]:
     """The updates of the controls."""
-    own = state.asked_of(audit)
-    only = ", published only"
-    directions = [
-        (words_ + ("" if any(one.direction == name for one in own) else only), name)
-        for name, words_ in state.DIRECTIONS.items()
-    ]
-    mine = {one.style for one in own if one.direction == view.direction}
-    styles = [(state.style_words(s) + ("" if s in mine else only), s) for s in state.styles_of(audit, view.direction)]
+
+    def marked(name: str, options: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [(said + state.without(audit, view, name, value), value) for said, value in options]
+
+    directions = [(said, name) for name, said in state.DIRECTIONS.items()]
+    styles = [(state.style_words(style), style) for style in state.styles_of(audit, view.direction)]
     styles += [("Compare styles", state.COMPARE)] if len(styles) > 1 else []
+    attributes = [(name, name) for name in state.attributes_of(audit, view.direction)]
     cultures = state.cultures_of(audit, view.direction, view.style, view.attribute)
     named = [(name, name) for name in cultures] + ([("Compare", state.COMPARE)] if len(cultures) > 1 else [])
     measures = [(said, name) for name, said in state.measures_of(audit, view).items()]
     models = [(words.title_of(audit, name), name) for name in state.models_of(audit, view)]
     return [
         view.audit,
-        gr.Dropdown(directions, value=view.direction),
-        gr.Dropdown(styles, value=view.style),
-        gr.Dropdown(state.attributes_of(audit, view.direction), value=view.attribute),
-        gr.Dropdown(named, value=view.culture or None, visible=len(cultures) > 0),
+        gr.Dropdown(marked("direction", directions), value=view.direction),
+        gr.Dropdown(marked("style", styles), value=view.style),
+        gr.Dropdown(marked("attribute", attributes), value=view.attribute),
+        gr.Dropdown(marked("culture", named), value=view.culture or None, visible=len(cultures) > 0),
         gr.Dropdown(measures, value=state.measure_of(audit, view)),
         gr.Dropdown(models, value=list(view.models), multiselect=True, visible=len(models) > 1),
         gr.Checkbox(value=view.published),

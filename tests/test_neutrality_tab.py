@@ -235,6 +235,38 @@ def test_columns_of_styles_and_cultures(stores, audit):
     assert [asked.culture for asked in chosen] == ["", "", "India", "India"]
 
 
+def test_choices_without_answers_are_marked_and_addresses_restore_them(stores, audit, monkeypatch):
+    own = (LM, LM._replace(attribute="tone"), LM._replace(style="blind-direct"))
+    own += (LM._replace(model="made-vlm", direction="image-to-text"),)
+    monkeypatch.setattr(state, "asked_of", lambda _: own)
+    monkeypatch.setitem(audit.probes.sources["made-lm"].classes, "tone", ("male", "female"))
+    state.without.cache_clear()
+
+    def labels(query):
+        view = view_of(stores, query)
+        made = neutrality._choices(audit, view)
+        assert [box.value for box in made[1:4]] == [view.direction, view.style, view.attribute]
+        return [{value: said for said, value in box.choices} for box in made[1:4]]
+
+    directions, styles, attributes = labels("attribute=tone")
+    assert directions["text-to-text"] == "Text to text" and directions["image-to-text"] == "Image to text"
+    assert directions["text-to-image"] == "Text to image (published only)"  # tone is not asked there: gender is shown
+    assert styles["informed-direct"].endswith("(informed-direct)")
+    assert styles["blind-direct"].endswith("(blind-direct) (no answers)")
+    assert attributes == {"gender": "gender", "tone": "tone"} | {n: f"{n} (published only)" for n in ("race", "age")}
+    assert labels("m=made-lm")[0]["image-to-text"] == "Image to text (other models)"
+    assert view_of(stores, "style=blind-direct&attribute=tone").style == "blind-direct"
+    state.without.cache_clear()
+
+
+@pytest.mark.parametrize("direction", state.DIRECTIONS)
+def test_what_the_paper_has_is_known_without_making_it(direction):
+    for style in state.STYLES:
+        for attribute in (*published.ATTRIBUTES, "tone"):
+            made = [published.figures(direction, style, attribute, measure) for measure in MEASURES]
+            assert published.known(direction, style, attribute) == any(made)
+
+
 def test_models_with_other_classes_are_left_out_and_named(stores, audit, monkeypatch):
     view = view_of(stores)
     monkeypatch.setitem(audit.probes.sources["made-api"].classes, "gender", ("a", "b"))
