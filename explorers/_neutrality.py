@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -106,7 +107,15 @@ class Row:
     """Mean share of women in the labour force over the professions that it counts; NaN where it counts none."""
 
 
+@lru_cache(maxsize=1)
+def _women() -> dict[str, float]:
+    """The share of women in the labour force of each profession, in per cent: a dict, as single rows are many."""
+    return labour_force()["pct_women"].to_dict()
+
+
 def _row(key: str, label: str, kind: str, professions: Sequence[str]) -> Row:
+    if len(professions) == 1:
+        return Row(key, label, kind, tuple(professions), _women().get(professions[0], np.nan) / 100)
     known = labour_force()["pct_women"].reindex(list(professions)).dropna()
     return Row(key, label, kind, tuple(professions), float(known.mean()) / 100 if len(known) else np.nan)
 
@@ -159,9 +168,9 @@ def usual_rows(audit: Audit, series: tuple[Asked, ...]) -> str:
     With fewer inputs most of the picture would be without a value.
     """
     professions = professions_of(audit, series)
-    inputs = pd.Series(answers_of(audit, series[0]).profession).value_counts()
+    inputs = Counter(answers_of(audit, series[0]).profession)
     for kind in ("profession", "group", "band"):
-        sizes = [int(inputs.reindex(list(row.professions)).sum()) for row in grouped(kind, professions)]
+        sizes = [sum(inputs[name] for name in row.professions) for row in grouped(kind, professions)]
         if sizes and np.mean([size >= FEWEST for size in sizes]) >= 0.5:
             return kind
     return "profession"

@@ -53,6 +53,7 @@ class Published:
     table: str = ""
 
 
+@lru_cache(maxsize=8)
 def styles(direction: str) -> tuple[str, ...]:
     """The styles that the paper asked in."""
     if direction in IMAGES:

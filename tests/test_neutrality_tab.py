@@ -141,6 +141,9 @@ def test_groups_and_fifths_hold_every_profession_once(audit):
     assert [len(row.professions) for row in bands] == [30] * 5
     assert [row.women for row in bands] == sorted(row.women for row in bands)
     assert data.grouped("group", ("nobody",))[0].label == data.OTHER
+    single = data.grouped("profession", (*professions, "nobody"))
+    assert [row.women for row in single[:-1]] == (labour_force()["pct_women"] / 100).tolist()
+    assert np.isnan(single[-1].women)
 
 
 def test_the_labour_force_is_on_the_scale_of_ag(stores, audit):
