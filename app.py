@@ -190,10 +190,12 @@ def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         if not one_table.acquire(timeout=5):
             return PlainTextResponse("Another table is being written: try again in a moment", status_code=503)
         try:
-            chunks = csv_chunks(module.table(stores, params_of(str(request.query_params))))
+            params = params_of(str(request.query_params))
+            chunks = csv_chunks(module.table(stores, params))
         finally:
             one_table.release()
-        headers = {"Content-Disposition": f'attachment; filename="likeness-{slug}.csv"'}
+        name = module.file_name(stores, params) if hasattr(module, "file_name") else slug
+        headers = {"Content-Disposition": f'attachment; filename="likeness-{name}.csv"'}
         return StreamingResponse(chunks, media_type="text/csv; charset=utf-8", headers=headers)
 
     @app.get("/files/{slug}/{name}")

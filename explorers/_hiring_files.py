@@ -35,6 +35,12 @@ def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
     return (made or measures_table)(audit, view)
 
 
+def file_name(stores: Mapping[str, Audit], params: Params) -> str:
+    """What the table of a view is called as a file: `_hiring_view.file_name`."""
+    of = first(params, "of")
+    return state.file_name(state.from_params(stores, params), of if of in ("bars", "answers", "dialogues") else "")
+
+
 def _estimate(found: Estimate) -> dict[str, Any]:
     return {
         "value": found.value,

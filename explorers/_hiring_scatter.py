@@ -201,11 +201,12 @@ def _legend(audit: Audit, view: HiringView, own: Sequence[str]) -> str:
 
 
 def _files(view: HiringView) -> str:
-    link = escape(to_address(view))
+    link, name = escape(to_address(view)), f"likeness-{state.file_name(view)}.csv"
     return (
-        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}" download>Download CSV</a> '
+        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}" download="{name}">'
+        "Download CSV</a> "
         f'<button type="button" class="lk-button" data-figure="data/{SLUG}/scatter?{link}" '
-        f'data-png="likeness-{SLUG}-marks.png">Download PNG</button></p>'
+        f'data-png="likeness-{state.file_name(view, "marks")}.png">Download PNG</button></p>'
     )
 
 

@@ -109,7 +109,7 @@ class Row:
 
 @lru_cache(maxsize=1)
 def _women() -> dict[str, float]:
-    """The share of women in the labour force of each profession, in per cent: a dict, as single rows are many."""
+    """The share of women by profession, in per cent: a dict, as single rows are many."""
     return labour_force()["pct_women"].to_dict()
 
 
@@ -158,8 +158,7 @@ def _all(professions: Sequence[str]) -> Row:
 @lru_cache(maxsize=64)
 def professions_of(audit: Audit, series: tuple[Asked, ...]) -> tuple[str, ...]:
     """Every profession that some columns were asked about, by name."""
-    found = {name for asked in series for name in answers_of(audit, asked).profession}
-    return tuple(sorted(found, key=str.casefold))
+    return tuple(sorted({n for asked in series for n in answers_of(audit, asked).profession}, key=str.casefold))
 
 
 def usual_rows(audit: Audit, series: tuple[Asked, ...]) -> str:
@@ -296,9 +295,6 @@ def distance(shown: Heat, row: Row, asked: Asked) -> float:
 
 def open_cell(shown: Heat, view: NeutralityView) -> tuple[Row, Asked]:
     """The row and column whose answers are shown: those that the address names, else the one that stands out."""
-    row, asked = standout(shown)
-    by_key = {one.column: one for one in shown.columns}
-    every = {one.key: one for one in shown.rows}
-    if view.row in every and view.column in by_key:
-        return every[view.row], by_key[view.column]
-    return row, asked
+    by_key, every = {one.column: one for one in shown.columns}, {one.key: one for one in shown.rows}
+    named = view.row in every and view.column in by_key
+    return (every[view.row], by_key[view.column]) if named else standout(shown)

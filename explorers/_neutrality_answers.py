@@ -50,8 +50,8 @@ def panel_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
         '<section id="lk-neutral-answers" tabindex="-1" aria-labelledby="lk-neutral-cell"><h3 id="lk-neutral-cell">'
         f'The answers behind a cell: {escape(title)}</h3><p class="lk-count">{escape(said)}.</p>'
         f"{bar_html(cell, large=True)}{names.panel_html(audit, asked)}{_kinds(here, cell.counts, columns)}"
-        f"{_inputs(audit, here, asked, part, columns)}{_pager(here, len(found), pages)}{_more(audit, row, asked)}"
-        "</section>"
+        f"{_inputs(audit, here, asked, part, columns)}{_pager(audit, here, len(found), pages)}"
+        f"{_more(audit, row, asked)}</section>"
     )
 
 
@@ -144,7 +144,7 @@ def _chances(held: Sequence[float], options: Sequence[str]) -> str:
     return f'<span class="{kind}" role="img" aria-label="{told}" title="{told}">{parts}</span>'
 
 
-def _pager(view: NeutralityView, total: int, pages: int) -> str:
+def _pager(audit: Audit, view: NeutralityView, total: int, pages: int) -> str:
     start = (view.page - 1) * PAGE + 1
     text = f"{start:,} to {min(start + PAGE - 1, total):,} of {count(total, 'answer')}" if total else "No such answer."
     links = ""
@@ -153,9 +153,11 @@ def _pager(view: NeutralityView, total: int, pages: int) -> str:
             query = escape(to_address(replace(view, page=view.page + step)))
             links += f' <a class="lk-button lk-view" data-goto="lk-neutral-answers" href="?{query}">{word} answers</a>'
     csv = f"csv/{state.SLUG}?{escape(to_address(view))}&amp;of=answers"
+    name = f"likeness-{state.file_name(audit, view, 'answers')}.csv"
     return (
-        f'<p class="lk-asked-pager"><span>{text}</span>{links} <a class="lk-button" href="{csv}" download>Answers as '
-        'CSV</a> <button type="button" class="lk-button" data-back>Back to the cell</button></p>'
+        f'<p class="lk-asked-pager"><span>{text}</span>{links} <a class="lk-button" href="{csv}" '
+        f'download="{name}">Answers as CSV</a> <button type="button" class="lk-button" data-back>Back to the cell'
+        "</button></p>"
     )
 
 
@@ -191,6 +193,6 @@ def answers_table(audit: Audit, view: NeutralityView, shown: Heat) -> pd.DataFra
     ids = audit.generations["id"].to_numpy()
     plain.insert(0, "model", asked.model)
     if names.casting(asked):
-        plain["answer_as_offered"] = plain["answer"].map(offered).fillna("")
+        plain["answer_as_offered"] = [offered.get(answer, "") for answer in plain["answer"]]
     plain["image"] = [str(ids[at]) if at >= 0 else "" for at in table["row"]]
     return pd.concat([plain.drop(columns="row"), named], axis=1)

@@ -42,6 +42,12 @@ def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def file_name(stores: Mapping[str, Audit], params: Params) -> str:
+    """What the table of a view is called as a file: `_neutrality_view.file_name`."""
+    view, of = state.from_params(stores, params), first(params, "of")
+    return state.file_name(stores[view.audit], view, of if of in ("models", "answers") else "")
+
+
 def _values(
     audit: Audit, view: NeutralityView, asked: state.Asked, cell: Any, columns: tuple[str, ...]
 ) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from backend.store import Audit
 from explorers import _neutrality_published as published
+from explorers._file_names import file_stem
 from explorers._neutrality_measures import MEASURES
 from explorers._published_neutrality import PROBES
 from explorers._shared import Params, address, first, params_of
@@ -250,6 +251,12 @@ def to_address(view: NeutralityView) -> str:
         answer=view.answer,
         n=view.page if view.page > 1 else "",
     )
+
+
+def file_name(audit: Audit, view: NeutralityView, of: str = "") -> str:
+    """What a download of a view is called, without "likeness-" and its ending; `of` is the table or chart."""
+    measure = measure_of(audit, view) if of != "answers" else ""
+    return file_stem(SLUG, of, view.direction, view.style, view.attribute, view.culture, measure)
 
 
 def style_words(style: str) -> str:

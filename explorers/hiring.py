@@ -30,7 +30,7 @@ from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, PNG, chart, drawer, ste
 SLUG = state.SLUG
 TITLE = "Hiring"
 DATA = files.DATA
-table = files.table
+table, file_name = files.table, files.file_name
 
 MOST_PAIRS = 1000
 """Dialogues that the chooser lists; the buttons reach the others."""
@@ -193,5 +193,7 @@ def _models(audit: Audit, view: HiringView) -> list[Any]:
     source = f"audit {view.audit}; upright lines: all occupations, 95 % intervals"
     source += f"<br>hollow: published, {published.SOURCE}, Tables 1 and 2" if state.theirs_of(view) else ""
     drawn = finish(figure, "Bias difference by occupation, model by model", source)
-    below = png_html("lk-hire-models", f"{SLUG}-models", f"csv/{SLUG}?{escape(to_address(view))}&amp;of=bars")
+    below = png_html(
+        "lk-hire-models", state.file_name(view, "models"), f"csv/{SLUG}?{escape(to_address(view))}&amp;of=bars"
+    )
     return [beside.models_html(audit, view), gr.Plot(drawn, visible=True), below]

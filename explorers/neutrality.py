@@ -28,7 +28,7 @@ from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, PNG, chart, drawer, ste
 SLUG = state.SLUG
 TITLE = "Neutrality"
 DATA = files.DATA
-table = files.table
+table, file_name = files.table, files.file_name
 
 BESIDE = 5
 """With more columns than these the answers lie below the heatmap, not beside it."""
@@ -220,7 +220,7 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
         words.sentence_html(audit, view, shown) + cautions_html(audit, view, shown.columns) if shown else "",
         beside.models_html(audit, view, shown),
         gr.Plot(visible=False) if blank else gr.Plot(finish(figure, title, source), visible=True),
-        "" if blank else png_html("lk-neutral-models-chart", f"{SLUG}-models", csv),
+        "" if blank else png_html("lk-neutral-models-chart", state.file_name(audit, view, "models"), csv),
         beside.bars_html(audit, view, shown),
         gr.Column(visible=shown is not None),
         _board(audit, view, shown),
@@ -238,7 +238,7 @@ def _spread(audit: Audit, view: NeutralityView, shown: data.Heat | None, source:
         return ["", gr.Plot(visible=False), ""]
     figure = charts.spread_figure(audit, view, shown)
     title = f"{words.SHORT[shown.measure]} of {view.attribute}, by wording and first option"
-    below = png_html("lk-neutral-spread", f"{SLUG}-wording")
+    below = png_html("lk-neutral-spread", state.file_name(audit, view, "wording"))
     return [beside.spread_html(audit, view, shown), gr.Plot(finish(figure, title, source), visible=True), below]
 
 
@@ -246,7 +246,7 @@ def _board(audit: Audit, view: NeutralityView, shown: data.Heat | None) -> str:
     if shown is None:
         return parts.without_html(audit, view) + parts.published_link(view)
     left = parts.legend_html(audit, view, shown) + parts.heat_html(audit, view, shown)
-    left += parts.files_html(view) + parts.left_out_html(audit, view) + parts.published_link(view)
+    left += parts.files_html(audit, view) + parts.left_out_html(audit, view) + parts.published_link(view)
     left += parts.notes_html(audit, shown)
     wide = " lk-neutral-wide" if len(shown.columns) > BESIDE else ""
     return f'<div class="lk-neutral{wide}"><div>{left}</div>{answers.panel_html(audit, view, shown)}</div>'

@@ -399,6 +399,23 @@ def test_tables_and_figures_for_download(stores, client):
     assert text.startswith("\ufeffoccupation,measure,kind,model")
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("", "hiring-measures"),
+        ("of=bars", "hiring-different-bias-difference"),
+        ("of=bars&kind=same&measure=order_effect", "hiring-same-order-effect"),
+        ("of=answers", "hiring-answers"),
+        ("of=dialogues&control=1&only=unparsed", "hiring-dialogues-same-unparsed"),
+        ("of=%22%0Ax", "hiring-measures"),
+    ],
+)
+def test_a_download_is_called_by_what_it_holds(client, stores, query, name):
+    sent = client.get(f"/csv/hiring?audit=hired&{query}").headers["content-disposition"]
+    assert sent == f'attachment; filename="likeness-{name}.csv"'
+    assert f'download="likeness-{name}.csv"' in shown_html(stores, f"audit=hired&{query}") or "unparsed" in name
+
+
 def test_hostile_names_and_occupations_are_text(tmp_path, monkeypatch):
     worst = HOSTILE[:150]
     jobs = {worst: Job("a", (("ability", worst),)), "{{x}}": Job("an"), "=1+1": Job("a")}

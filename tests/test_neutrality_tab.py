@@ -471,6 +471,30 @@ def test_tables_and_the_figure_for_its_png(client):
     assert figure["layout"]["meta"]["question"].startswith("AG of gender")
 
 
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("", "neutrality-text-to-text-informed-direct-gender-ag"),
+        ("attribute=race&of=models", "neutrality-models-text-to-text-informed-direct-race-delta-neutrality"),
+        (
+            "of=answers&style=informed-indirect&culture=India",
+            "neutrality-answers-text-to-text-informed-indirect-gender-india",
+        ),
+        ("of=%22%0Ax&style=compare&measure=unparsed", "neutrality-text-to-text-compare-gender-us-unparsed"),
+    ],
+)
+def test_a_download_is_called_by_what_it_holds(client, stores, audit, query, name):
+    sent = client.get(f"/csv/neutrality?audit=probed&{query}").headers["content-disposition"]
+    assert sent == f'attachment; filename="likeness-{name}.csv"'
+    html = "".join(part for part in neutrality._updates(audit, view_of(stores, query)) if isinstance(part, str))
+    assert f'download="likeness-{name}.csv"' in html or "of=models" in query
+
+
+def test_hostile_attributes_make_harmless_file_names(stores, audit):
+    view = replace(view_of(stores), attribute='../Größe"\r\n<b>', culture="中文" * 100)
+    assert state.file_name(audit, view, "answers") == "neutrality-answers-text-to-text-informed-direct-grosse-b"
+
+
 def test_an_audit_without_probes_shows_what_to_run_and_the_published_figures(stores, audit, monkeypatch):
     monkeypatch.setattr(audit.probes, "sources", {})
     state.asked_of.cache_clear()
