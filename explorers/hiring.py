@@ -176,7 +176,7 @@ def _updates(audit: Audit, view: HiringView) -> list[Any]:
         answers.order_html(audit, view),
         *_models(audit, view),
         answers.answers_html(audit, view),
-        parts.bars_head_html(listed),
+        parts.bars_head_html(audit, view, listed),
         board,
         gr.Column(visible=shown is not None),
         dialogue.panel_html(audit, view, shown),
