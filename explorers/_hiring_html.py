@@ -76,8 +76,7 @@ def bars_head_html(audit: Audit, view: HiringView, shown: Bars) -> str:
     name = words.SHORT[shown.measure]
     about = f"{name[0].upper()}{name[1:]} by occupation, {words.KIND_WORDS[shown.kind]}."
     about += " A click on a bar, or Enter, opens its dialogues." if shown.own else ""
-    told = "".join(f"<li>{escape(apart_words(audit, view, shown, model))}</li>" for model in shown.own)
-    told = f'<ul class="lk-spread lk-hire-apart">{told}</ul>' if told else ""
+    told = _items([apart_words(audit, view, shown, model) for model in shown.own], "lk-hire-apart")
     return f'<h3>{escape(said)}</h3><p class="lk-reading">{escape(about)}</p>{told}'
 
 
@@ -110,21 +109,28 @@ def apart_words(audit: Audit, view: HiringView, shown: Bars, model: str) -> str:
 
 def edges_html(audit: Audit, own: Sequence[str], kinds: Sequence[str]) -> str:
     """A sentence on each model all of whose marks lie on one edge of the chart: why the chart is empty elsewhere."""
-    said: dict[tuple[str, str, float], list[str]] = {}
+    said: dict[tuple[str, str, float, int], list[str]] = {}
     for model in own:
         for kind in kinds:
             held = data.by_row(audit, model, kind)
             for measure in ("confirmation", "consistency"):
                 values = {one[measure].value for one in held.values()}
                 if len(held) > 1 and len(values) == 1 and values <= {0.0, 1.0}:
-                    where = f"{count(len(held), 'occupation')}, {words.KIND_WORDS[kind]}"
-                    said.setdefault((model, measure, values.pop()), []).append(where)
-    items = ""
-    for (model, measure, value), where in said.items():
-        told = f"{words.SHORT[measure]} is {words.number(value, measure)} in all {' and in all '.join(where)}"
-        told = f"{words.title_of(audit, model)}: {told}, so its marks lie on the {EDGES[measure, value]} edge."
-        items += f"<li>{escape(told)}</li>"
-    return f'<ul class="lk-spread lk-hire-edges">{items}</ul>' if items else ""
+                    said.setdefault((model, measure, values.pop(), len(held)), []).append(words.KIND_WORDS[kind])
+    told = []
+    for (model, measure, value, rows), kinds_told in said.items():
+        whole = f"{words.SHORT[measure]} is {words.number(value, measure)} in all {count(rows, 'occupation')}"
+        where = f"for {' and for '.join(kinds_told)}; these marks lie on the {EDGES[measure, value]} edge"
+        told.append(f"{words.title_of(audit, model)}: {whole}, {where}.")
+    return _items(told, "lk-hire-edges")
+
+
+def _items(said: Sequence[str], kind: str) -> str:
+    """Sentences: one as a paragraph, several as a list."""
+    if len(said) == 1:
+        return f'<p class="{kind}">{escape(said[0])}</p>'
+    items = "".join(f"<li>{escape(one)}</li>" for one in said)
+    return f'<ul class="lk-spread {kind}">{items}</ul>' if items else ""
 
 
 def without_html(audit: Audit) -> str:

@@ -205,8 +205,7 @@ def heat(audit: Audit, view: NeutralityView) -> Heat | None:
     columns = tuple(state.series_of(audit, view))
     if not columns:
         return None
-    measure, professions = state.measure_of(audit, view), professions_of(audit, columns)
-    kind = kind_of(audit, view)
+    measure, professions, kind = state.measure_of(audit, view), professions_of(audit, columns), kind_of(audit, view)
     levels = [kind, "group"] if kind == "profession" and view.order == "group" else [kind]
     found = {
         (key, asked.column): cell

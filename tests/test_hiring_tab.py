@@ -319,8 +319,8 @@ def test_a_chart_whose_marks_lie_on_one_edge_says_so(stores, audit, monkeypatch)
     assert parts.edges_html(audit, [MADE], ("different", "same")) == ""
     monkeypatch.setattr(data, "by_row", lambda *_: made_rows(None, None))
     text = scatter.scatter_html(audit, view_of(stores, "audit=hired&kind=different"))
-    assert "Confirmation is 0 % in all 2 occupations, pairs of a woman’s and a man’s name" in text
-    assert "Consistency is 0 %" in text and "so its marks lie on the left edge." in text
+    assert "Confirmation is 0 % in all 2 occupations, for pairs of a woman’s and a man’s name; these marks lie" in text
+    assert "Consistency is 0 %" in text and "these marks lie on the left edge." in text
     monkeypatch.setattr(data, "by_row", lambda *_: made_rows(None, 0.2))
     assert parts.edges_html(audit, [MADE], ("different", "same")) == ""
 
