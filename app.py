@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -190,13 +191,12 @@ def _add_files(app: FastAPI, stores: Mapping[str, Audit]) -> None:
         if not one_table.acquire(timeout=5):
             return PlainTextResponse("Another table is being written: try again in a moment", status_code=503)
         try:
-            params = params_of(str(request.query_params))
-            chunks = csv_chunks(module.table(stores, params))
+            made = module.table(stores, params_of(str(request.query_params)))
         finally:
             one_table.release()
-        name = module.file_name(stores, params) if hasattr(module, "file_name") else slug
+        name = re.sub("[^A-Za-z0-9-]+", "-", str(made.attrs.get("name", slug)))[:120]  # a tab may name its tables
         headers = {"Content-Disposition": f'attachment; filename="likeness-{name}.csv"'}
-        return StreamingResponse(chunks, media_type="text/csv; charset=utf-8", headers=headers)
+        return StreamingResponse(csv_chunks(made), media_type="text/csv; charset=utf-8", headers=headers)
 
     @app.get("/files/{slug}/{name}")
     def file(slug: str, name: str) -> Response:

@@ -86,6 +86,7 @@ def print_fairness(found: Summary, group: str, task: BenchmarkTask) -> None:
     print(f"By {clean_text(group)}, {judged} (DPR: 1 is even; all others: 0 is even):")
     rows = [("condition", "question", "n", *HEADS)]
     whys: dict[str, None] = {}
+    told: list[str] = []
     for line in found.lines:
         fair = line.fairness[group]
         figures = [fair.figures[key] for key in KEYS]
@@ -93,8 +94,13 @@ def print_fairness(found: Summary, group: str, task: BenchmarkTask) -> None:
         if line.condition == "image":
             even = [fair.even.get(key) for key in KEYS]
             rows.append(("", "if groups were alike", "", *map(shown, even)))
+            often = [f"{name} {one:.3f}" for name, one in fair.chance.items() if one == one]
+            told += (
+                [f"  as uneven by chance alone, {_place(line)[1]} question: {', '.join(often)} (p)"] if often else []
+            )
         whys |= {f"{' '.join(_place(line))}, {head}: {one.why}": None for head, one in _missing(figures)}
     print_table(rows, left=2)
+    print("\n".join(told), end="\n" if told else "")
     for why in whys:
         print(f"  undefined or partly so: {clean_text(why)[:300]}")
     _print_groups(found, group, task)

@@ -19,9 +19,10 @@ from backend.probes.ask import Answer, Model, ask
 from backend.probes.base import ANSWERED, FAILED, UNPARSED
 from backend.spec import SpecError
 from backend.store import Audit, HiringSource, HiringWriter, Kept, audit_folder, writing
+from backend.store.answers import OFF_ONE
 from backend.store.hiring import turn_of
 from backend.store.hiring_checks import KEYS, SCHEMA
-from backend.store.probes import LONGEST, LONGEST_NOTE, OFF_ONE
+from backend.store.probes import LONGEST, LONGEST_NOTE
 
 BATCH = 96
 """Prompts that a kill can cost."""

@@ -13,7 +13,8 @@ from backend.probe_plan import Asked, Plan
 from backend.probes.ask import Answer, Model
 from backend.probes.base import ANSWERED, FAILED
 from backend.store import ProbeSource
-from backend.store.probes import DIRECTIONS, KEYS, LONGEST, LONGEST_NOTE, OFF_ONE, SCHEMA, STYLES
+from backend.store.answers import OFF_ONE
+from backend.store.probes import DIRECTIONS, KEYS, LONGEST, LONGEST_NOTE, SCHEMA, STYLES
 
 PLACES = ("model", "base_url")
 """Options that say where a model is. What it is, its fingerprint says or, where it has none, its name."""

@@ -10,6 +10,7 @@ from backend.metrics.benchmark_summary import GROUPS
 from backend.store import Audit
 from explorers import _bench as data
 from explorers import _bench_view as state
+from explorers._bench_asked import grey
 from explorers._bench_view import SLUG, BenchView, to_address
 from explorers._bench_words import ratio
 from explorers._grid import figures
@@ -17,6 +18,8 @@ from explorers._shared import count, escape
 
 PAGE = 24
 SHORT = 160
+SAME = 5e-7
+"""Probabilities nearer than this are the same: they are stored with seven digits."""
 OUTCOMES = {"unparsed": "no option could be read", "refused": "refused", "failed": "no answer came"}
 
 
@@ -39,14 +42,17 @@ def errors_html(audit: Audit, view: BenchView) -> str:
     pages = max(1, -(-total // PAGE))
     here = replace(view, page=min(view.page, pages))
     part = found.iloc[(here.page - 1) * PAGE : here.page * PAGE]
-    where = state.CONDITIONS[view.condition]
-    said = f"{data.title_of(audit, model)}, {where}: {total:,} of {count(asked, 'answer')} are not the label. "
-    said += "Those that it held for surest come first; in brackets, the probability it gave its answer."
+    said = f"{data.title_of(audit, model)}, {state.CONDITIONS[view.condition]}: {total:,} of "
+    said += f"{count(asked, 'answer')} are not the label. {_order(found)}{_blind(audit, view, model)}"
     # figures() does nothing special for doubles, and an item of one condition is asked about once
     inside, outside = part[part["row"] >= 0], part[part["row"] < 0]
     body = ""
     if len(inside):
-        marks = {int(one.row): (f"label “{one.label}”", said_of(one)) for one in inside.itertuples(index=False)}
+        systems = audit.generations["system"]
+        marks = {
+            int(one.row): (f"drawn by {systems.iat[int(one.row)]}", f"label “{one.label}”", said_of(one))
+            for one in inside.itertuples(index=False)
+        }
         body += figures(audit, inside["row"].to_numpy(), to_address(here), name_subjects=True, marks=marks)
     if len(outside):
         body += _listed(outside, audit.benchmarks.sources[model].tasks[view.task].groups)
@@ -55,6 +61,25 @@ def errors_html(audit: Audit, view: BenchView) -> str:
         f'<section id="lk-bench-errors" tabindex="-1" aria-label="Wrong answers"><p class="lk-reading">{escape(said)}'
         f"</p>{body}{_pager(here, total, pages)}</section>"
     )
+
+
+def _order(found: pd.DataFrame) -> str:
+    """What their order means: they come by the probability of the answer, where that tells them apart."""
+    sure = found["sure"].dropna()
+    if sure.empty:
+        return "It gave no probabilities, so their order means nothing. " if len(found) > 1 else ""
+    if len(sure) > 1 and float(sure.max() - sure.min()) < SAME:
+        said = f"It gave each of these answers the same probability, {ratio(float(sure.iloc[0]))}"
+        return f"{said}, so their order means nothing. "
+    return "Those that it held for surest come first; in brackets, the probability it gave its answer. "
+
+
+def _blind(audit: Audit, view: BenchView, model: str) -> str:
+    """That the model did not see the pictures, where it was asked without them."""
+    if view.condition != "text":
+        return ""
+    seen = "a uniform grey one" if grey(audit, model, view.task) else "none"
+    return f"The model did not see these pictures but {seen}: they are those that it was asked about."
 
 
 def _listed(part: pd.DataFrame, groups: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from explorers import _bench as data
 from explorers import _bench_published as published
 from explorers import _bench_view as state
 from explorers._bench_errors import wrong_table
-from explorers._bench_view import BenchView
+from explorers._bench_view import SLUG, BenchView
 from explorers._shared import Params, first
 
 COLUMNS = [
@@ -25,10 +25,17 @@ COLUMNS = [
 
 def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
     """A view as a table for download: every figure of its task and models, with the published rows where they are
-    shown; or (of=wrong) the listed wrong answers."""
+    shown; or (of=wrong) the listed wrong answers. No rows where the address names what is not here: those of another
+    task would be taken for it. Its name as a file is in `attrs`."""
     view = state.from_params(stores, params)
-    audit = stores[view.audit]
-    return wrong_table(audit, view) if first(params, "of") == "wrong" else figures_table(audit, view)
+    audit, wrong = stores[view.audit], first(params, "of") == "wrong"
+    made = wrong_table(audit, view) if wrong else figures_table(audit, view)
+    name = [SLUG, view.task, "wrong" if wrong else "figures"]
+    name += [state.wrong_model(audit, view), view.condition] if wrong else []
+    if state.missed(stores, params):
+        made, name = made.iloc[:0], [SLUG, name[2]]
+    made.attrs["name"] = "-".join(map(state.file_name, filter(None, name)))
+    return made
 
 
 def figures_table(audit: Audit, view: BenchView) -> pd.DataFrame:
@@ -40,6 +47,8 @@ def figures_table(audit: Audit, view: BenchView) -> pd.DataFrame:
         for line in found.lines:
             where = {**who, "condition": line.condition, "variant": line.variant}
             rows += [{**where, **row} for row in _line(line)]
+        for key, value in found.chance.items():
+            rows.append({**who, "condition": "even draw, expected", "measure": key, "value": value})
         for key, one in found.effectiveness.items():
             rows.append({**who, "condition": "image less text", "measure": key, **_figure(one)})
         if found.misled is not None:
@@ -62,6 +71,8 @@ def _line(line: Line) -> Iterator[dict[str, Any]]:
             even = fair.even.get(key)
             alike = {"if_alike": even.value, "if_alike_low95": even.low, "if_alike_high95": even.high} if even else {}
             yield {"measure": key, "attribute": by, **_figure(one), **alike}
+        for name, one in fair.chance.items():
+            yield {"measure": f"p of {name} as uneven by chance", "attribute": by, "value": one}
         for name, held in fair.by_class.items():
             for key, one in held.items():
                 yield {"measure": key, "attribute": by, "answer": name, **_figure(one)}

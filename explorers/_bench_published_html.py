@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from backend.store import Audit
 from explorers import _bench_published as published
 from explorers import _bench_view as state
+from explorers._bench_asked import csv_html
 from explorers._bench_view import BenchView
-from explorers._bench_words import ratio, signed
+from explorers._bench_words import meaning_html, ratio, signed
 from explorers._shared import escape
 
 NOTE = (
@@ -14,16 +16,21 @@ NOTE = (
 )
 
 
-def published_html(view: BenchView) -> str:
+def published_html(audit: Audit, view: BenchView) -> str:
     """The published rows of the view's task, told apart from the audit's own; what to know where there are none."""
-    if not view.published or not view.task:
+    if not view.published:
         return ""
+    alone = state.published_only(audit, view.task)
     table = _parity(view) or _pronouns(view.task) or _stereotypes(view.task)
     if not table:
-        return '<p class="lk-reading">No figures of this task and attribute are published in the paper.</p>'
+        some = any(state.published_only(audit, name) for name in published.TASKS)
+        more = " Tasks marked “(published only)” have some: choose one above." if some else ""
+        return f'<p class="lk-reading">The paper has no figures of this task and attribute.{more}</p>'
+    title, csv = ("Published models", csv_html(view)) if alone else ("Published models, same task", "")
+    meant = f'<p class="lk-reading">{meaning_html(view.by, own=False)}</p>' if alone and view.by else ""
     return (
-        f'<section class="lk-bench-theirs"><h3>Published models, same task</h3><p class="lk-reading">{escape(NOTE)}</p>'
-        f'<div class="lk-scroll" tabindex="0" role="region" aria-label="Published models">{table}</div></section>'
+        f'<section class="lk-bench-theirs"><h3>{title}</h3><p class="lk-reading">{escape(NOTE)}</p>{meant}'
+        f'<div class="lk-scroll" tabindex="0" role="region" aria-label="Published models">{table}</div>{csv}</section>'
     )
 
 
@@ -73,4 +80,7 @@ def _stereotypes(task: str) -> str:
         (str(one.model), str(one.input), str(one.category), f"{one.vlbs_pct:.0f} %")
         for one in table.itertuples(index=False)
     ]
-    return _table(("Published model", "Input", "Category", "VLBS"), rows) if rows else ""
+    if not rows:
+        return ""
+    note = '<p class="lk-reading">VLBS: how often the stereotypical caption was chosen; 0 % is without that bias.</p>'
+    return note + _table(("Published model", "Input", "Category", "VLBS"), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from backend.metrics.benchmark_draws import Figure
+from backend.metrics.benchmark_draws import Figure, some_of
 from backend.store import Audit
 from explorers import _bench as data
 from explorers import _bench_published as published
@@ -13,11 +13,13 @@ from explorers._bench_view import BenchView
 from explorers._bench_words import interval, ratio
 from explorers._charts import GREY, SYSTEM_COLOURS
 from explorers._neutrality_charts import plot_text
-from explorers._shared import escape
+from explorers._shared import count, escape
 
 SYMBOLS = {"image": "circle", "text": "square", "random": "x"}
 GLYPHS = {"image": "●", "text": "■", "random": "✖"}
 LOW, HIGH = -0.04, 1.06
+MOST_N = 3
+"""The PNG says of so many models how many items they were asked about; of more, the CSV does."""
 
 
 def own_marks(audit: Audit, view: BenchView) -> list[tuple[int, str, str, Figure, Figure]]:
@@ -48,11 +50,11 @@ def scatter_figure(audit: Audit, view: BenchView) -> go.Figure:
         return drawn
     ends = {"color": GREY, "width": 1.5, "dash": "dash"}
     drawn.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=ends, hoverinfo="skip", showlegend=False)
-    for name in dict.fromkeys(row.model for row in theirs):
+    for name, colour in their_colours(own, theirs).items():
         mine = [row for row in theirs if row.model == name]
         points = [(row.condition, row.macro_f1, row.dpr, f"{name}, published") for row in mine]
-        _joined(drawn, points, "", GREY, hollow=True)
-    if theirs:
+        _joined(drawn, points, "" if own else plot_text(name, 1, 40), colour, hollow=True)
+    if own and theirs:
         drawn.data[-1].update(name="published", showlegend=True)  # one entry for all of them
     for place in dict.fromkeys(mark[0] for mark in own):
         mine = [mark for mark in own if mark[0] == place]
@@ -67,11 +69,25 @@ def scatter_figure(audit: Audit, view: BenchView) -> go.Figure:
         height=440,
         showlegend=False,
         hovermode="closest",
-        margin={"l": 56, "r": 14, "t": 14, "b": 50},
-        xaxis={**axis, "title": {"text": "Macro-F1 (right: better)", "standoff": 8}},
-        yaxis={**axis, "title": {"text": "DPR, mean (up: more even)", "standoff": 8}},
+        margin={"l": 72, "r": 14, "t": 14, "b": 50},
+        xaxis={**axis, "title": {"text": "Macro-F1", "standoff": 8}},
+        yaxis={**axis, "title": {"text": _evenness(audit, view), "standoff": 8}},
     )
     return drawn
+
+
+def their_colours(own: list, theirs: list[published.Row]) -> dict[str, str]:
+    """Published model -> its colour: grey beside the audit's own, else one each."""
+    names = dict.fromkeys(row.model for row in theirs)
+    return {name: GREY if own else SYSTEM_COLOURS[place % 8] for place, name in enumerate(names)}
+
+
+def _evenness(audit: Audit, view: BenchView) -> str:
+    """The title of the upward axis, on two lines: a phone has no room for one."""
+    task = state.tasks_of(audit).get(view.task)
+    of = f"of “{plot_text(task.positive, 1, 20)}”" if task is not None and task.positive else "mean over answers"
+    of = of if task is not None else "as published"
+    return f"Demographic parity ratio, {of},<br>between groups of {plot_text(view.by, 1, 30)}"
 
 
 def _told(title: str, x: Figure, y: Figure) -> str:
@@ -90,7 +106,7 @@ def _joined(
             y=[point[2] for point in ends],
             mode="lines",
             line={"color": colour, "width": 1 if hollow else 2, "dash": "dot" if hollow else "solid"},
-            opacity=0.6,
+            opacity=0.8,
             hoverinfo="skip",
             showlegend=False,
         )
@@ -118,8 +134,28 @@ def _cross(drawn: go.Figure, x: Figure, y: Figure, colour: str) -> None:
     """The two intervals of a mark as thin lines."""
     for found, xs, ys in ((x, [x.low, x.high], [y.value] * 2), (y, [x.value] * 2, [y.low, y.high])):
         if found.low == found.low:
-            line = {"color": colour, "width": 1}
-            drawn.add_scatter(x=xs, y=ys, mode="lines", line=line, opacity=0.55, hoverinfo="skip", showlegend=False)
+            line = {"color": colour, "width": 1.5}
+            drawn.add_scatter(x=xs, y=ys, mode="lines", line=line, opacity=0.75, hoverinfo="skip", showlegend=False)
+
+
+def source_text(audit: Audit, view: BenchView) -> str:
+    """What stands below the chart in its PNG: where marks are from, which groups, how many items, what marks mean."""
+    own, theirs = own_marks(audit, view), their_marks(view)
+    lines = []
+    if own:
+        sizes = {title: y.n for _, title, condition, _, y in own if condition == "image"}
+        n = [f"{plot_text(title, 1, 30)} {count(size, 'item')}" for title, size in sizes.items()]
+        task = state.tasks_of(audit)[view.task]
+        groups = some_of(task.values[task.groups.index(view.by)], 8)
+        of = f"audit {plot_text(view.audit, 1, 40)}, task {plot_text(view.task, 1, 60)}"
+        lines.append(f"{of}; n: {', '.join(n) if 0 < len(n) <= MOST_N else 'in the CSV'}")
+        lines.append(f"groups of {plot_text(view.by, 1, 30)}: {plot_text(groups, 1, 110)}")
+        lines.append("circles: with image, squares: text only, crosses: random, one draw; thin lines: 95 % intervals")
+    if theirs:
+        lines.append(f"{'hollow: ' if own else ''}{published.SOURCE}, without n or intervals")
+    if not own:
+        lines.append(f"task {view.task}, groups of {view.by}; circles: with image, squares: text only")
+    return "<br>".join(lines)
 
 
 def scatter_html(audit: Audit, view: BenchView) -> str:
@@ -127,22 +163,29 @@ def scatter_html(audit: Audit, view: BenchView) -> str:
     own, theirs = own_marks(audit, view), their_marks(view)
     if not own and not theirs:
         return ""
-    names = {place: title for place, title, *_ in own}
+    named = {title: SYSTEM_COLOURS[place % 8] for place, title, *_ in own} or their_colours(own, theirs)
     items = "".join(
-        f'<li><span aria-hidden="true" style="color:{SYSTEM_COLOURS[place % 8]}">▬</span> {escape(title)}</li>'
-        for place, title in names.items()
+        f'<li><span aria-hidden="true" style="color:{colour}">▬</span> {escape(title)}</li>'
+        for title, colour in named.items()
     )
+    there = {mark[2] for mark in own}
     items += "".join(
         f'<li><span aria-hidden="true">{glyph}</span> {state.CONDITIONS[condition]}</li>'
         for condition, glyph in GLYPHS.items()
+        if condition in there
     )
-    items += '<li><span aria-hidden="true">○ □</span> published</li>' if theirs else ""
+    if own and theirs:
+        items += '<li><span aria-hidden="true">○ □</span> published</li>'
+    elif theirs:
+        items += f'<li><span aria-hidden="true">○</span> {state.CONDITIONS["image"]}</li>'
+        items += f'<li><span aria-hidden="true">□</span> {state.CONDITIONS["text"]}</li>'
     every = published.rows_of(view.task, view.by) if view.published and view.by else []
     lost = len(every) - len(theirs)
     said = (
         "Upper right: good and even. Above the dashed diagonal a model is more even than it is good, below it the "
-        "other way round. A line joins a model’s answers with the image and as text only; thin lines: 95 % intervals."
+        "other way round. A line joins a model’s answers with the image and as text only"
     )
+    said += "; thin lines: 95 % intervals." if own else "."
     if theirs:
         said += " Published marks are hollow, without n or intervals."
     if lost:

@@ -1,19 +1,12 @@
-"""Numbers and sentences of Benchmarks: figures with n and interval, the heading, and what the tables say in words."""
+"""Numbers and sentences of Benchmarks: figures with n and interval, the heading, and what there is to run."""
 
 from __future__ import annotations
 
 from backend.metrics.benchmark_draws import Figure
-from backend.metrics.benchmark_figures import Fairness
-from backend.metrics.benchmark_summary import Summary
-from backend.store import Audit, BenchmarkTask
-from explorers import _bench as data
-from explorers import _bench_view as state
+from backend.store import Audit
+from explorers import _bench_published as published
 from explorers._bench_view import BenchView
-from explorers._shared import count, escape
-
-MOST_TOLD = 2
-"""So many models are told of in words above the tables."""
-NEAR = 1e-9
+from explorers._shared import escape
 
 
 def share(value: float) -> str:
@@ -40,10 +33,19 @@ def points(value: float) -> str:
     """A difference of shares in percentage points, with its sign; a small one with a decimal.
 
     >>> points(0.461), points(-0.0893), points(0.0)
-    ('+46', '−8.9', '0')
+    ('+46 points', '−8.9 points', '0 points')
     """
     text = f"{100 * value:+.1f}" if abs(100 * value) < 9.95 else f"{100 * value:+.0f}"
-    return "0" if float(text) == 0 else text.replace("-", "−")
+    return ("0" if float(text) == 0 else text.replace("-", "−")) + " points"
+
+
+def apart(value: float) -> str:
+    """How far two shares are apart, in percentage points.
+
+    >>> apart(0.1167)
+    '12 points'
+    """
+    return points(value).removeprefix("+")
 
 
 def signed(value: float) -> str:
@@ -57,11 +59,12 @@ def signed(value: float) -> str:
 
 
 def span(found: Figure, say=ratio) -> str:
-    """The ends of an interval, "0.75 to 1.00"; "" where there is none."""
+    """The ends of an interval, "0.75 to 1.00", with their unit once: "41 to 51 points"; "" where there is none."""
     if found.low != found.low:
         return ""
     low, high = say(found.low), say(found.high)
-    return f"{low.removesuffix(' %') if high.endswith(' %') else low} to {high}"
+    unit = next((unit for unit in (" %", " points") if high.endswith(unit)), "")
+    return f"{low.removesuffix(unit)} to {high}"
 
 
 def interval(found: Figure, say=ratio) -> str:
@@ -77,19 +80,17 @@ def direction(found: Figure | None) -> int:
     return int(found.low > 0) - int(found.high < 0)
 
 
-def verdict(found: Summary, stereotypes: bool) -> str:
-    """What the image does to the answers, as far as the intervals let it be said."""
-    names = ("accuracy",) if stereotypes else ("accuracy", "macro_f1")
-    held = {direction(found.effectiveness.get(name)) for name in names}
-    if not found.effectiveness or found.effectiveness["accuracy"].n == 0:
-        return "it was not run both with the image and without it"
-    if {1, -1} <= held:
-        return "the image raises one of accuracy and Macro-F1 and lowers the other"
-    if -1 in held:
-        return "it answers worse with the image than without it"
-    if 1 in held:
-        return "it answers better with the image than without it"
-    return "the image makes no clear difference, so the task does not show what this model sees"
+def meaning_html(by: str, own: bool = True) -> str:
+    """What Macro-F1 means in a line, and what figures of groups do: of published models (not `own`) only one."""
+    said = "<b>Macro-F1</b>: precision and recall combined, mean over labels; 1 is best, and low is one answer to all."
+    if by and own:
+        said += f" <b>Accuracy gap</b>: highest less lowest accuracy of groups of {escape(by)}."
+    if by:
+        said += f" <b>DPR</b>: how often an answer is given in the group of {escape(by)} where that is rarest, over "
+        said += "the one where it is most frequent; 1 is even."
+    if by and own:
+        said += " <b>EOD</b>: how far groups are apart in how often an answer is given rightly, or wrongly; 0 is even."
+    return said
 
 
 def heading_html() -> str:
@@ -102,98 +103,23 @@ def heading_html() -> str:
     )
 
 
-def state_html(audit: Audit, view: BenchView) -> str:
-    """The tables in words: a paragraph a model."""
-    shown = state.shown_models(audit, view)
-    said = ""
-    for model in shown[:MOST_TOLD]:
-        lead, rest = told(audit, view, model)
-        said += f"<p><b>{escape(lead)}</b> {escape(rest)}</p>"
-    if len(shown) > MOST_TOLD:
-        said += f"<p>{count(len(shown) - MOST_TOLD, 'more model')} below.</p>"
-    return f'<div class="lk-state">{said}</div>' if said else ""
+def missed_html(missed: str) -> str:
+    """What an address names in vain (`state.missed`)."""
+    return f'<p class="lk-near-missed" role="status">{escape(missed)}</p>' if missed else ""
 
 
-def told(audit: Audit, view: BenchView, model: str) -> tuple[str, str]:
-    """What is said of one model: the verdict, and the sentences that hold it up."""
-    task = audit.benchmarks.sources[model].tasks[view.task]
-    found = data.summary_of(audit, model, view.task)
-    stereotypes = "stereotype" in task.classes
-    lead = f"{data.title_of(audit, model)}, {task.title}: {verdict(found, stereotypes)}."
-    parts = [accuracy_words(found, stereotypes)]
-    image = found.line("image")
-    if image is not None and view.by in image.fairness:
-        parts.append(fair_words(image.fairness[view.by], view.by, task))
-    if image is not None and image.resolution is not None:
-        parts.append(resolution_words(image.resolution[0]))
-    if image is not None and image.stereotypes:
-        parts.append(stereotype_words(found))
-    return lead, " ".join(filter(None, parts))
-
-
-def accuracy_words(found: Summary, stereotypes: bool = False) -> str:
-    """Accuracy with the image and without it, what an even draw gives, and the difference: sentences."""
-    verb = "chose the caption against the stereotype in" if stereotypes else "answered as labelled in"
-    parts = []
-    for condition, where in (("image", "With the image it"), ("text", "without the image in")):
-        line = found.line(condition)
-        if line is not None:
-            one = line.performance["accuracy"]
-            start = f"{where} {verb}" if condition == "image" or not parts else where
-            start = start if parts or condition == "image" else f"Without the image it {verb}"
-            parts.append(f"{start} {share(one.value)} ({interval(one, share)}, n = {count(one.n, 'item')})")
-    chance = found.chance.get("accuracy", float("nan"))
-    told_chance = f"; an even draw gives {share(chance)}" if chance == chance else ""
-    said = ", ".join(parts) + told_chance + "." if parts else ""
-    gap = found.effectiveness.get("accuracy")
-    if gap is not None and gap.n and gap.value == gap.value:
-        said += f" The image changes accuracy by {points(gap.value)} percentage points ({interval(gap, points)})"
-        f1 = found.effectiveness.get("macro_f1")
-        more = f1 is not None and f1.value == f1.value and not stereotypes
-        said += f" and Macro-F1 by {points(f1.value)} ({interval(f1, points)})." if more else "."
-    return said
-
-
-def fair_words(fair: Fairness, by: str, task: BenchmarkTask) -> str:
-    """How alike the groups of an attribute are answered with the image, beside what chance alone makes: a sentence."""
-    one, even = fair.figures["dpr"], fair.even.get("dpr")
-    about = f"Between groups of {by} the demographic parity ratio"
-    about += f" of the answer “{task.positive}”" if task.positive else " (mean over answers)"
-    if one.value != one.value:
-        return f"{about} is undefined: {one.why}."
-    said = f"{about} is {ratio(one.value)} ({interval(one)}, n = {count(one.n, 'item')})"
-    if even is not None and even.value == even.value:
-        said += f"; groups of these sizes that are answered alike come to {ratio(even.value)} ({span(even)})"
-    if one.low == one.low:
-        far = one.high < 1 - NEAR
-        said += ", so chance alone does not make that" if far else ", so chance alone can make that"
-    return said + (f". Left out: {one.why}." if one.why else ".")
-
-
-def resolution_words(found: Figure) -> str:
-    """The resolution bias with the image: a sentence."""
-    if found.value != found.value:
-        return f"The resolution bias is undefined: {found.why}."
-    side = {1: "women’s pronouns were resolved more often", -1: "men’s pronouns were resolved more often"}.get(
-        direction(found), "no clear difference between women’s and men’s pronouns"
+def published_only_html(audit: Audit, view: BenchView) -> str:
+    """Of a task that the audit has no answers to: that this is so, and how to get some."""
+    origin = published.TASKS[view.task]
+    command = f".venv/bin/python -m backend benchmark {audit.name} --task {view.task} --data path/to/images"
+    command += " --model my-model --models my-models.toml"
+    return (
+        f'<div class="lk-state lk-bench-state"><p><b>{escape(origin.title)}: this audit holds no answers to it.</b> '
+        "What stands below was published, about other models and another sample of the images. To have your own "
+        "model’s answers beside it, get the images, and run this. "
+        f"<code>--data</code> is {escape(origin.data)}; my-models.toml names the model, as assets/probes/models.toml "
+        f"does.</p><pre>{escape(command)}</pre></div>"
     )
-    said = f"Resolution bias, mean over occupations: {signed(found.value)} ({interval(found, signed)}; n = {found.n:,})"
-    return f"{said}: {side}."
-
-
-def stereotype_words(found: Summary) -> str:
-    """The vision-language bias score with the image and without it: a sentence."""
-    parts = []
-    for condition, where in (("image", "with the image"), ("text", "without it")):
-        line = found.line(condition)
-        one = line.stereotypes.get("") if line is not None else None
-        if one is not None:
-            parts.append(f"{where} {share(one.value)} ({interval(one, share)}, n = {count(one.n, 'item')})")
-    gap = found.effectiveness.get("VLBS")
-    said = "The stereotypical caption was chosen " + ", ".join(parts)
-    if gap is not None and gap.value == gap.value:
-        said += f"; difference {points(gap.value)} percentage points ({interval(gap, points)})"
-    return said + "; 0 % is without that bias, an even draw of three captions gives 33 %."
 
 
 def without_html(audit: Audit) -> str:

@@ -103,7 +103,8 @@ def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool, drawn: boo
     rows = ""
     for one in own.itertuples(index=False):
         cells = f"<td>{int(one.paraphrase) + 1}</td>"
-        turn = str(int(one.rotation) + 1) if drawn else _option(options[int(one.rotation) % len(options)], offered)
+        lead = options[int(one.rotation) % len(options)]
+        turn = str(int(one.rotation) + 1) if drawn else escape(lead) + _stood(lead, offered)
         cells += f"<td>{turn}</td>" if turned else ""
         cells += f"<td>{_answer(one, columns, offered)}</td>"
         cells += f"<td>{_chances(one.probabilities, options)}</td>" if chances else ""
@@ -111,10 +112,10 @@ def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool, drawn: boo
     return f'<table class="lk-asked-answers"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _option(name: str, offered: Mapping[str, str]) -> str:
-    """A class, with what was offered for it."""
+def _stood(name: str, offered: Mapping[str, str]) -> str:
+    """What was offered for a class, where that is something else."""
     text = offered.get(name, name)
-    return escape(name) + (f" <small>“{escape(text)}”</small>" if text != name else "")
+    return f'<small class="lk-stood">“{escape(text)}”</small>' if text != name else ""
 
 
 def _answer(one: object, columns: Sequence[str], offered: Mapping[str, str]) -> str:
@@ -122,7 +123,7 @@ def _answer(one: object, columns: Sequence[str], offered: Mapping[str, str]) -> 
     if one.outcome == "answered":
         at = columns.index(one.answer)
         key = f'<i class="lk-key" style="background:{words.colour_of(at, len(columns))}"></i>'
-        return f'<span class="lk-given">{key}{_option(one.answer, offered)}</span>'
+        return f'<span class="lk-given">{key}{escape(one.answer)}</span>{_stood(one.answer, offered)}'
     told = OUTCOMES.get(str(one.outcome), escape(one.outcome))
     said = f'<span class="lk-given"><i class="lk-key lk-unread"></i>{told}</span>'
     text = str(one.text)

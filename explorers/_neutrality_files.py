@@ -29,9 +29,16 @@ def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
     audit, of = stores[view.audit], first(params, "of")
     shown = data.heat(audit, view)
     if of == "answers" and shown is not None:
-        return answers.answers_table(audit, view, shown)
-    if of == "models" or shown is None:
-        return _models_table(audit, view, shown)
+        made = answers.answers_table(audit, view, shown)
+    elif of == "models" or shown is None:
+        made, of = _models_table(audit, view, shown), "models"
+    else:
+        made, of = _cells_table(audit, view, shown), ""
+    made.attrs["name"] = state.file_name(audit, view, of)
+    return made
+
+
+def _cells_table(audit: Audit, view: NeutralityView, shown: data.Heat) -> pd.DataFrame:
     columns = (*state.classes_of(audit, view), NEUTRAL, UNPARSED)
     rows = [
         {"row": row.label, "rows": row.kind, **_values(audit, view, asked, shown.cells[row.key, asked.column], columns)}
@@ -40,12 +47,6 @@ def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
         for asked in shown.columns
     ]
     return pd.DataFrame(rows)
-
-
-def file_name(stores: Mapping[str, Audit], params: Params) -> str:
-    """What the table of a view is called as a file: `_neutrality_view.file_name`."""
-    view, of = state.from_params(stores, params), first(params, "of")
-    return state.file_name(stores[view.audit], view, of if of in ("models", "answers") else "")
 
 
 def _values(

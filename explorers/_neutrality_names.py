@@ -90,7 +90,7 @@ def how_html(audit: Audit, view: NeutralityView) -> str:
     about = (view.direction, view.attribute)
     asked = [one for one in state.asked_of(audit) if (one.direction, one.attribute) == about and casting(one)]
     sets = dict.fromkeys((one.culture, offered_words(offered(audit, one))) for one in asked)
-    named = [f"{culture}: {said}" if culture else said for culture, said in sets if said]
+    named = [f"{culture} ({said})" if culture else said for culture, said in sets if said]
     if not sets:
         return ""
     said = f"Casting questions about {view.attribute} offered {'; '.join(named)}." if named else UNKNOWN

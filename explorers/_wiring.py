@@ -62,15 +62,16 @@ def wire(
     *,
     read: Callable[[tuple[Any, ...]], Params],
     state: Any,
-    updates: Callable[[Audit, Any], list[Any]],
+    updates: Callable[..., list[Any]],
     entered: Sequence[Any] = (),
+    missed: Callable[[Mapping[str, Audit], Params], str] | None = None,
 ) -> View:
     """The events of a tab: a changed control fills the page and the address, a new address fills the page.
 
     `made` has the components `shown`, which `updates(audit, view)` fills after the inputs, and `steps`. `read(values)`
     makes an address of what the inputs hold and, last, of the query string before the change. `state` is the module
-    with `from_params` and `to_address`. `entered` are inputs that count once Enter is pressed. All values come from a
-    browser: hostile.
+    with `from_params` and `to_address`. `entered` are inputs that count once Enter is pressed. Where `missed(stores,
+    params)` says what an address names in vain, `updates` is given that, too. All values come from a browser: hostile.
     """
     outputs = [*inputs, *made.shown]
 
@@ -80,7 +81,8 @@ def wire(
 
     def open_view(params: Params) -> list[Any]:
         view = state.from_params(stores, params)
-        return updates(stores[view.audit], view)
+        said = () if missed is None else (missed(stores, params),)
+        return updates(stores[view.audit], view, *said)
 
     def stepped(event: gr.EventData) -> list[Any]:
         return open_view(params_of(str(getattr(event, "query", ""))))

@@ -10,18 +10,19 @@ import gradio as gr
 
 from backend.store import Audit
 from explorers import _bench as data
+from explorers import _bench_asked as asking
 from explorers import _bench_errors as errors
 from explorers import _bench_files as files
 from explorers import _bench_html as parts
-from explorers import _bench_published as published
 from explorers import _bench_published_html as theirs
 from explorers import _bench_scatter as scatter
+from explorers import _bench_verdict as verdicts
 from explorers import _bench_view as state
 from explorers import _bench_words as words
-from explorers._bench_view import BenchView, to_address
+from explorers._bench_view import BenchView
 from explorers._charts import finish, png_html, unbroken
 from explorers._neutrality_charts import plot_text
-from explorers._shared import View, escape
+from explorers._shared import View
 from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, chart, drawer, steps, wire, without_audit
 
 SLUG = state.SLUG
@@ -35,7 +36,7 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         return without_audit(NO_AUDIT_PUBLISHED)
     made = _components(stores)
     inputs = [made.audit, made.task, made.models, made.by, made.published, made.wrong, made.condition]
-    return wire(stores, address_bar, made, inputs, read=_params, state=state, updates=_updates)
+    return wire(stores, address_bar, made, inputs, read=_params, state=state, updates=_updates, missed=state.missed)
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
@@ -74,9 +75,9 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         listed = gr.HTML(**BOARD)
     asked = gr.HTML(**BOARD)
     with gr.Accordion("How to read this", open=False):
-        gr.Markdown(parts.HOW)
+        gr.Markdown(asking.HOW)
     with gr.Accordion("What this cannot show", open=False):
-        gr.Markdown(parts.CANNOT)
+        gr.Markdown(asking.CANNOT)
     made.shown = [heading, sentence, conditions, added, *tradeoff, groups, scores, others, for_errors, listed, asked]
     return made
 
@@ -87,47 +88,58 @@ def _box(label: str, name: str, width: int) -> gr.Dropdown:
 
 def _choices(audit: Audit, view: BenchView) -> list[Any]:
     """The updates of the controls; those that have nothing to choose from are not shown."""
-    tasks, models = state.tasks_of(audit), state.models_of(audit, view.task)
-    groups = state.attributes(tasks[view.task]) if view.task else []
+    models, groups = state.models_of(audit, view.task), state.attributes_of(audit, view.task)
     named = [(data.title_of(audit, name), name) for name in models]
     shown = [(title, name) for title, name in named if name in state.shown_models(audit, view)]
     runs = [(said, name) for name, said in state.CONDITIONS.items() if name != "random"]
     return [
         view.audit,
-        gr.Dropdown(_titled(tasks), value=view.task or None, visible=bool(tasks)),
+        gr.Dropdown(_titled(audit), value=view.task),
         gr.Dropdown(named, value=list(view.models), multiselect=True, visible=len(named) > 1),
         gr.Dropdown(groups, value=view.by or None, visible=len(groups) > 1),
-        gr.Checkbox(value=view.published, visible=bool(tasks)),
+        gr.Checkbox(value=view.published, visible=not state.published_only(audit, view.task)),
         gr.Dropdown(shown, value=state.wrong_model(audit, view) or None, visible=len(shown) > 1),
         gr.Dropdown(runs, value=view.condition),
     ]
 
 
-def _titled(tasks: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The tasks with their titles, and their own names where two titles would be the same."""
-    titles = [task.title for task in tasks.values()]
+def _titled(audit: Audit) -> list[tuple[str, str]]:
+    """The tasks with their titles, and their own names where two titles would be the same; which are published only."""
+    titles = state.titles(audit)
+    said = list(titles.values())
     return [
-        (f"{task.title} ({name})" if titles.count(task.title) > 1 else task.title or name, name)
-        for name, task in tasks.items()
+        (
+            (f"{title} ({name})" if said.count(title) > 1 else title)
+            + (" (published only)" if state.published_only(audit, name) else ""),
+            name,
+        )
+        for name, title in titles.items()
     ]
 
 
-def _updates(audit: Audit, view: BenchView) -> list[Any]:
-    """One update per component of `outputs` in build, in their order."""
+def _updates(audit: Audit, view: BenchView, missed: str = "") -> list[Any]:
+    """One update per component of `outputs` in build, in their order. `missed` says what an address names in vain."""
+    alone = state.published_only(audit, view.task)
     filled = [
         words.heading_html(),
-        words.state_html(audit, view) or words.without_html(audit),
+        words.missed_html(missed) + (_without(audit, view) if alone else verdicts.state_html(audit, view)),
         parts.conditions_html(audit, view),
         parts.added_html(audit, view),
         *_chart(audit, view),
         parts.groups_html(audit, view),
         parts.scores_html(audit, view),
-        theirs.published_html(view),
-        gr.Column(visible=bool(view.task)),
+        theirs.published_html(audit, view),
+        gr.Column(visible=not alone),
         errors.errors_html(audit, view),
-        parts.asked_html(audit, view),
+        asking.asked_html(audit, view),
     ]
     return [*_choices(audit, view), *map(unbroken, filled)]
+
+
+def _without(audit: Audit, view: BenchView) -> str:
+    """Where the audit has no answers to the task: what to run, and first of all where it has none to any."""
+    nothing = "" if audit.benchmarks.sources else words.without_html(audit)
+    return nothing + words.published_only_html(audit, view)
 
 
 def _chart(audit: Audit, view: BenchView) -> list[Any]:
@@ -135,12 +147,9 @@ def _chart(audit: Audit, view: BenchView) -> list[Any]:
     figure = scatter.scatter_figure(audit, view)
     if not figure.data:
         return ["", gr.Plot(visible=False), ""]
-    source = f"audit {view.audit}, task {plot_text(view.task, 1, 100)}; n: in the CSV"
-    source += "<br>circles: with image, squares: text only, crosses: random; thin lines: 95 % intervals"
-    source += f"<br>hollow: {published.SOURCE}, without n or intervals" if scatter.their_marks(view) else ""
     shown = state.shown_models(audit, view)
     who = f", {data.title_of(audit, shown[0])}" if len(shown) == 1 else ""
-    about = plot_text(f"{state.tasks_of(audit)[view.task].title}{who}: performance and evenness", 1, 80)
-    drawn = finish(figure, about, source)
-    below = png_html("lk-bench-chart", f"{SLUG}-tradeoff", f"csv/{SLUG}?{escape(to_address(view))}")
+    about = plot_text(f"{state.titles(audit)[view.task]}{who}: performance and evenness", 1, 80)
+    drawn = finish(figure, about, scatter.source_text(audit, view))
+    below = png_html("lk-bench-chart", f"{SLUG}-{state.file_name(view.task)}-tradeoff")
     return [scatter.scatter_html(audit, view), gr.Plot(drawn, visible=True), below]

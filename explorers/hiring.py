@@ -30,7 +30,7 @@ from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, PNG, chart, drawer, ste
 SLUG = state.SLUG
 TITLE = "Hiring"
 DATA = files.DATA
-table, file_name = files.table, files.file_name
+table = files.table
 
 MOST_PAIRS = 1000
 """Dialogues that the chooser lists; the buttons reach the others."""

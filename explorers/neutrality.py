@@ -28,7 +28,7 @@ from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, PNG, chart, drawer, ste
 SLUG = state.SLUG
 TITLE = "Neutrality"
 DATA = files.DATA
-table, file_name = files.table, files.file_name
+table = files.table
 
 BESIDE = 5
 """With more columns than these the answers lie below the heatmap, not beside it."""

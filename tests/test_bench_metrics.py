@@ -87,6 +87,39 @@ def test_the_accuracy_gap_is_fairlearn_s_and_sees_errors_that_shares_of_answers_
     assert hidden.figures[ACCURACY_GAP].low > hidden.even[ACCURACY_GAP].value > 0.02
 
 
+def test_how_often_chance_is_as_uneven_is_that_of_a_chi_square_test():
+    from scipy.stats import chi2_contingency
+
+    rng, groups = np.random.default_rng(3), np.repeat(["v", "w", "x", "y"], 60)
+    for rates in ([0.9, 0.9, 0.9, 0.8], [0.97, 1, 0.93, 0.88], [0.7] * 4):
+        labels = np.tile(["a", "b"], 120)
+        right = rng.random(240) < np.repeat(rates, 60)
+        said = np.where(right, labels, np.where(labels == "a", "b", "a"))
+        found = fairness(labels.tolist(), said.tolist(), groups.tolist(), ("a", "b"))
+        table = [[(right & (groups == group)).sum(), (~right & (groups == group)).sum()] for group in "vwxy"]
+        assert found.chance["accuracy"] == pytest.approx(chi2_contingency(table).pvalue, abs=0.06)
+    labels, answers, groups_ = made(0)
+    table = pd.crosstab(groups_, answers)[["b"]].assign(
+        other=pd.crosstab(groups_, answers).drop(columns="b").sum(axis=1)
+    )
+    judged = fairness(labels, answers, groups_, CLASSES, positive="b").chance["answers"]
+    assert judged == pytest.approx(chi2_contingency(table, correction=False).pvalue, abs=0.06)
+    swapped = ["b", "a"] * 9 + ["a", "b"] * 21  # 18 of 60 wrong, as many each way
+    hidden = fairness(["a", "b"] * 120, swapped + ["a", "b"] * 90, groups.tolist(), ("a", "b"))
+    assert hidden.chance["accuracy"] < 0.005 and hidden.chance["answers"] > 0.9
+    assert np.isnan(fairness(["a", "b"], ["a", "b"], ["x", "x"], ("a", "b")).chance["accuracy"])
+
+
+def test_chance_alone_is_seldom_called_uneven():
+    rng, few = np.random.default_rng(11), {"accuracy": 0, "answers": 0}
+    for _ in range(60):
+        labels = rng.choice(["a", "b", "c"], 150)
+        said = np.where(rng.random(150) < 0.8, labels, rng.choice(["a", "b", "c"], 150))
+        found = fairness(labels.tolist(), said.tolist(), rng.choice(["x", "y", "z"], 150).tolist(), ("a", "b", "c"))
+        few = {name: n + (found.chance[name] < 0.05) for name, n in few.items()}
+    assert max(few.values()) <= 8, few  # 3 are expected of 60
+
+
 def test_an_undefined_ratio_says_why_and_is_neither_1_nor_infinite():
     groups = ["x", "y"] * 20
     constant = fairness(["a", "b"] * 20, ["a"] * 40, groups, ("a", "b"))

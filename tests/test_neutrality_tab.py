@@ -393,8 +393,8 @@ def test_casting_questions_say_which_name_stood_for_which_class(stores, audit, m
     view = view_of(stores, query)
     html = answers.panel_html(audit, view, data.heat(audit, view))
     assert "Offered for the classes: male: “Abhishek Bachchan”, female: “Aishwarya Rai”." in html
-    assert "male <small>“Abhishek Bachchan”</small>" in html
-    assert "no preference <small>" not in html
+    assert 'male<small class="lk-stood">“Abhishek Bachchan”</small>' in html
+    assert "no preference<small" not in html
     raw = neutrality.table(stores, parse_qs(query + "&of=answers"))
     assert set(zip(raw["answer"], raw["answer_as_offered"], strict=True)) == {
         ("male", "Abhishek Bachchan"),
@@ -403,7 +403,7 @@ def test_casting_questions_say_which_name_stood_for_which_class(stores, audit, m
         ("unparsed", ""),
     }
     how = casting.how_html(audit, view_of(stores))  # of the direct question, too
-    assert "Casting questions about gender offered India: male: “Abhishek Bachchan”" in how
+    assert "Casting questions about gender offered India (male: “Abhishek Bachchan”, female: “Aishwarya Rai”)." in how
     assert casting.how_html(audit, view_of(stores, "direction=text-to-image")) == ""
 
 

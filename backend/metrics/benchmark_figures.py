@@ -54,7 +54,9 @@ class Fairness:
 
     `figures` and `even` have the keys FAIRNESS and ACCURACY_GAP; `even` is what the same figure comes to, on average
     and in 95 of 100 draws, where groups of these sizes are answered alike. `by_class` holds each judged class's "dpr",
-    "dpd" and "eod". `unknown` items have no value of the attribute and take no part.
+    "dpd" and "eod". `chance` says how often groups that are answered alike come out at least as uneven as these, in
+    "accuracy" and in "answers" (how often each judged class is given): p-values of `as_uneven`, NaN where there are
+    fewer than two groups. `unknown` items have no value of the attribute and take no part.
     """
 
     figures: dict[str, Figure]
@@ -62,6 +64,7 @@ class Fairness:
     by_class: dict[str, dict[str, Figure]] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
     unknown: int = 0
+    chance: dict[str, float] = field(default_factory=dict)
 
 
 def performance(labels: Sequence[str], answers: Sequence[str], classes: Sequence[str], seed: int = 0) -> dict[str, Any]:
@@ -138,17 +141,48 @@ def fairness(
     figures[ACCURACY_GAP] = _reaching(found, chance, ACCURACY_GAP)
     even[ACCURACY_GAP] = figure(chance.mean() if len(values) > 1 else np.nan, chance, items.items.n)
     shown = tuple(_group(value, items.whole[g], classes) for g, value in enumerate(values))
-    return Fairness(figures, even, by_class, shown, len(labels) - len(known))
+    told = {"accuracy": accuracy(items.whole), "answers": selection_rates(items.whole.sum(axis=-2))[:, judged]}
+    sizes = items.sizes.sum(axis=1)
+    chances = {name: as_uneven(held, alike[name], sizes) if len(values) > 1 else np.nan for name, held in told.items()}
+    return Fairness(figures, even, by_class, shown, len(labels) - len(known), chances)
+
+
+def as_uneven(held: Floats, alike: Floats, sizes: Floats) -> float:
+    """How often groups that are answered alike come out at least as uneven as these: a p-value, 1 / (draws + 1) to 1.
+
+    `held` has a share for each group (and class), `alike` the same of draws, first axis, `sizes` the groups' items. By
+    hand: 98 of 100 draws have 0.5 in both groups, two 0.4 and 0.6, as far apart as these: with these 3 of 101.
+
+    >>> alike = np.array([[0.4, 0.6], [0.6, 0.4], *[[0.5, 0.5]] * 98])
+    >>> round(as_uneven(np.array([0.6, 0.4]), alike, np.array([9, 9])), 4)
+    0.0297
+
+    Compared is the sum of squared deviations from what the groups come to on average when alike, less the deviation
+    that all have in common, each in standard deviations of the draws: near a chi-square test of homogeneity, but also
+    for small groups, for groups that differ in their labels, and for data that were made with as many of each.
+    """
+    spread, centre = alike.std(axis=0), alike.mean(axis=0)
+    weights = (sizes / sizes.sum()).reshape(-1, *[1] * (held.ndim - 1))
+    there = np.isfinite(spread) & (spread > 0)
+
+    def far(shares: Floats) -> Floats:
+        off = shares - centre
+        off = off - (off * weights).sum(axis=-held.ndim, keepdims=True)
+        return ((off[..., there] / spread[there]) ** 2).sum(axis=-1)
+
+    return float((1 + (far(alike) >= far(held) - 1e-9).sum()) / (len(alike) + 1))
 
 
 def _drawn(items: Grouped, judged: Sequence[int]) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """The measures of every judged class, shape (draws, judged), of resamples and of draws where groups are alike."""
+    """The measures of every judged class, shape (draws, judged), of resamples and of draws where groups are alike; of
+    these also every group's "accuracy" (draws, groups) and "answers" (draws, groups, judged)."""
     resampled: dict[str, list[Floats]] = {}
     alike: dict[str, list[Floats]] = {}
     for drawn, even, odds in items.chunks():
         for name, part in {**_by_class(drawn, judged), ACCURACY_GAP: _accuracy_gap(drawn)}.items():
             resampled.setdefault(name, []).append(part)
-        same = {"eod": _by_class(odds, judged)["eod"], ACCURACY_GAP: _accuracy_gap(odds)}
+        same = {"eod": _by_class(odds, judged)["eod"], ACCURACY_GAP: _accuracy_gap(odds), "accuracy": accuracy(odds)}
+        same["answers"] = selection_rates(even.sum(axis=-2))[..., judged]
         for name, part in {**_by_class(even, judged), **same}.items():
             alike.setdefault(name, []).append(part)
     return tuple({name: np.concatenate(parts) for name, parts in one.items()} for one in (resampled, alike))

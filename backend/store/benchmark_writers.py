@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import pyarrow.parquet as pq
 
+from backend.store.answers import picture_inputs
 from backend.store.benchmarks import (
     CONDITIONS,
     SCHEMA,
@@ -18,7 +19,6 @@ from backend.store.benchmarks import (
 from backend.store.checks import stage_files
 from backend.store.files import NEXT, StoreError, commit
 from backend.store.probe_writers import ProbeWriter, as_table
-from backend.store.probes import picture_inputs
 from backend.store.reader import Audit
 from backend.store.stages import list_stage
 

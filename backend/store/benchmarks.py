@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.metrics.neutrality import UNPARSED
-from backend.store.checks import stage_files, stage_parts
+from backend.store.answers import PictureAnswers, chances_problem
+from backend.store.checks import stage_files
 from backend.store.files import StoreError
 from backend.store.frames import read_frame
-from backend.store.probes import OFF_ONE, OUTCOMES, picture_inputs
+from backend.store.probes import OUTCOMES
 
 CONDITIONS = ("image", "text", "random")
 """With the image; the text alone (with a grey picture, for models that need one); drawn evenly from the options."""
@@ -248,17 +247,8 @@ def _word_problem(table: pa.Table, source: BenchmarkSource) -> str:
 
 def _chances(table: pa.Table, source: BenchmarkSource) -> str:
     """What is wrong with the probabilities: one a class, adding up to 1, or none."""
-    held = table.column("probabilities").combine_chunks()
-    flat = pc.list_flatten(held).to_numpy(zero_copy_only=False).astype("float64")
-    if not ((flat >= 0) & (flat <= 1)).all():  # so is what is no number
-        return "a probability is not from 0 to 1"
-    lengths = pc.list_value_length(held).to_numpy(zero_copy_only=False)
     classes = {name: len(task.classes) for name, task in source.tasks.items()}
-    wanted = table.column("task").to_pandas().map(classes).to_numpy()
-    if ((lengths != 0) & (lengths != wanted)).any():
-        return "probabilities are not one for each class"
-    totals = np.bincount(pc.list_parent_indices(held).to_numpy(), flat, minlength=len(table))[lengths > 0]
-    return "" if (np.abs(totals - 1) <= OFF_ONE).all() else "probabilities do not add up to 1"
+    return chances_problem(table, table.column("task").to_pandas().map(classes).to_numpy(), "class")
 
 
 def read_answers(folder: Path, stage: str, rows: int, source: BenchmarkSource) -> pd.DataFrame:
@@ -267,32 +257,13 @@ def read_answers(folder: Path, stage: str, rows: int, source: BenchmarkSource) -
     return read_frame(path, benchmark_columns, lambda found: benchmark_values(found, rows, source), most=MOST_ANSWERS)
 
 
-class Benchmarks:
-    """What models answered in benchmarks, as an opened audit has it; every table is checked when it is opened."""
+class Benchmarks(PictureAnswers[BenchmarkSource]):
+    """What models answered in benchmarks: tables with the columns of SCHEMA, a row an answer."""
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any], rows: int) -> None:
-        self._folder, self._manifest, self._rows = folder, manifest, rows
-        self.sources = {
-            stage_parts(name)[1]: read_source(stage_parts(name)[1], entry["parameters"])
-            for name, entry in manifest["stages"].items()
-            if stage_parts(name)[0] == "bench"
-        }
-        self._read = lru_cache(maxsize=8)(self._table)
-        for name in self.sources:
-            self._read(name)
+    KIND = "bench"
 
-    def table(self, name: str) -> pd.DataFrame:
-        """What a model of `sources` answered: the columns of SCHEMA, a row an answer.
-
-        Answers about the audit's own pictures are left out where those are no longer the ones asked about (`current`).
-        """
-        return self._read(name)
+    def _source(self, name: str, parameters: Mapping[str, Any]) -> BenchmarkSource:
+        return read_source(name, parameters)
 
     def _table(self, name: str) -> pd.DataFrame:
-        table = read_answers(self._folder, f"bench-{name}", self._rows, self.sources[name])
-        return table if self.current(name) else table[table["row"] < 0].reset_index(drop=True)
-
-    def current(self, name: str) -> bool:
-        """Whether the pictures of a model's answers are still the audit's; images that came later change nothing."""
-        inputs = self._manifest["stages"][f"bench-{name}"]["inputs"]
-        return picture_inputs(self._manifest)[: len(inputs)] == inputs
+        return self._still(name, read_answers(self._folder, f"bench-{name}", self._rows, self.sources[name]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,8 @@ from backend.hiring_texts import (
     person_problem,
     text,
 )
-from backend.store.checks import stage_files, stage_parts
+from backend.store.answers import Answers
+from backend.store.checks import stage_files
 from backend.store.files import StoreError
 from backend.store.frames import read_frame
 from backend.store.hiring_checks import hiring_columns, hiring_values
@@ -186,20 +186,13 @@ def values_problem(table: pa.Table, source: HiringSource) -> str:
     return hiring_values(table, source.genders, {name: job.attributes for name, job in source.jobs.items()})
 
 
-class Hiring:
-    """What models answered about two applicants. Every table is checked when the audit is opened."""
+class Hiring(Answers[HiringSource]):
+    """What models answered about two applicants: tables with the columns of SCHEMA, sorted by KEYS."""
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
-        self._folder = folder
-        self.sources = {
-            stage_parts(name)[1]: read_source(stage_parts(name)[1], entry["parameters"])
-            for name, entry in manifest["stages"].items()
-            if stage_parts(name)[0] == "hire"
-        }
-        self.table = lru_cache(maxsize=4)(self._table)
-        for name in self.sources:
-            self.table(name)
+    KIND = "hire"
+
+    def _source(self, name: str, parameters: Mapping[str, Any]) -> HiringSource:
+        return read_source(name, parameters)
 
     def _table(self, name: str) -> pd.DataFrame:
-        """What a model of `sources` answered: the columns of SCHEMA, sorted by KEYS."""
         return read_answers(self._folder, f"hire-{name}", self.sources[name])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.hiring_texts import KINDS, SPACES, STEPS, Element
-from backend.store.probes import LONGEST, OFF_ONE, OUTCOMES
+from backend.store.answers import chances_problem
+from backend.store.probes import LONGEST, OUTCOMES
 
 UNPARSED = "unparsed"
 TEXTS = ("kind", "first", "second", "occupation", "step", "subject", "type", "element", "lead")
@@ -98,16 +98,8 @@ def _places(frame: pd.DataFrame, genders: Mapping[str, str], jobs: Mapping[str, 
 
 def _chances(table: pa.Table, frame: pd.DataFrame) -> str:
     """What is wrong with the probabilities."""
-    held = table.column("probabilities").combine_chunks()
-    flat = pc.list_flatten(held).to_numpy(zero_copy_only=False).astype("float64")
-    if not ((flat >= 0) & (flat <= 1)).all():  # so is what is no number
-        return "a probability is not from 0 to 1"
-    lengths = pc.list_value_length(held).to_numpy(zero_copy_only=False)
     wanted = frame["step"].astype(str).map({step: len(space) for step, space in SPACES.items()}).to_numpy()
-    if ((lengths != 0) & (lengths != wanted)).any():
-        return "probabilities are not one for each option"
-    totals = np.bincount(pc.list_parent_indices(held).to_numpy(), flat, minlength=len(table))[lengths > 0]
-    return "" if (np.abs(totals - 1) <= OFF_ONE).all() else "probabilities do not add up to 1"
+    return chances_problem(table, wanted, "option")
 
 
 def _whole(frame: pd.DataFrame, jobs: Mapping[str, Sequence[Element]]) -> str:

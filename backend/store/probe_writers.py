@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from backend.store.answers import picture_inputs
 from backend.store.checks import stage_files
 from backend.store.files import NEXT, StoreError, commit, sync
 from backend.store.probes import (
@@ -25,7 +26,6 @@ from backend.store.probes import (
     SCHEMA,
     STYLES,
     ProbeSource,
-    picture_inputs,
     probe_values,
     read_source,
 )

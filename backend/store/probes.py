@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from backend.metrics.neutrality import NEUTRAL, UNPARSED
-from backend.store.checks import stage_files, stage_parts
+from backend.store.answers import PictureAnswers, chances_problem
+from backend.store.checks import stage_files
 from backend.store.files import StoreError
 from backend.store.frames import read_frame
 
@@ -26,8 +25,6 @@ LONGEST = {"culture": 100, "profession": 200, "action": 400, "input": 1_000, "te
 """Characters that a text of these columns can have."""
 LONGEST_NAME, LONGEST_NOTE = 200, 2_000
 MOST_ATTRIBUTES, MOST_CLASSES, MOST_ANSWERS, MOST_SETS = 20, 50, 10_000_000, 2_000
-OFF_ONE = 0.01
-"""How far from 1 the sum of an answer's probabilities can be."""
 MOST_TURNS = 100
 """Paraphrases, and rotations, of one prompt."""
 SCHEMA = pa.schema(
@@ -184,17 +181,8 @@ def _number_problem(table: pa.Table, rows: int) -> str:
 
 def _chances(table: pa.Table, source: ProbeSource) -> str:
     """What is wrong with the probabilities."""
-    held = table.column("probabilities").combine_chunks()
-    flat = pc.list_flatten(held).to_numpy(zero_copy_only=False).astype("float64")
-    if not ((flat >= 0) & (flat <= 1)).all():  # so is what is no number
-        return "a probability is not from 0 to 1"
-    lengths = pc.list_value_length(held).to_numpy(zero_copy_only=False)
     options = {name: len(source.columns(name)) for name in source.classes}
-    wanted = table.column("attribute").to_pandas().map(options).to_numpy()
-    if ((lengths != 0) & (lengths != wanted)).any():
-        return "probabilities are not one for each option"
-    totals = np.bincount(pc.list_parent_indices(held).to_numpy(), flat, minlength=len(table))[lengths > 0]
-    return "" if (np.abs(totals - 1) <= OFF_ONE).all() else "probabilities do not add up to 1"
+    return chances_problem(table, table.column("attribute").to_pandas().map(options).to_numpy(), "option")
 
 
 def read_answers(folder: Path, stage: str, rows: int, source: ProbeSource) -> pd.DataFrame:
@@ -203,37 +191,13 @@ def read_answers(folder: Path, stage: str, rows: int, source: ProbeSource) -> pd
     return read_frame(path, probe_columns, lambda found: probe_values(found, rows, source), most=MOST_ANSWERS)
 
 
-def picture_inputs(manifest: Mapping[str, Any]) -> list[str]:
-    """What answers about pictures rest on: the shards, whose order is that of the rows."""
-    return [entry["sha256"] for entry in manifest["shards"].values()]
+class Probes(PictureAnswers[ProbeSource]):
+    """What models answered in an opened audit: tables with the columns of SCHEMA, sorted by KEYS."""
 
+    KIND = "probe"
 
-class Probes:
-    """What models answered in an opened audit. Every table is checked when the audit is opened."""
-
-    def __init__(self, folder: Path, manifest: Mapping[str, Any], rows: int) -> None:
-        self._folder, self._manifest, self._rows = folder, manifest, rows
-        self.sources = {
-            stage_parts(name)[1]: read_source(stage_parts(name)[1], entry["parameters"])
-            for name, entry in manifest["stages"].items()
-            if stage_parts(name)[0] == "probe"
-        }
-        self._read = lru_cache(maxsize=8)(self._table)
-        for name in self.sources:
-            self._read(name)
-
-    def table(self, name: str) -> pd.DataFrame:
-        """What a model of `sources` answered: the columns of SCHEMA, sorted by KEYS.
-
-        Answers about pictures are left out where the audit's pictures are no longer those (`current`).
-        """
-        return self._read(name)
+    def _source(self, name: str, parameters: Mapping[str, Any]) -> ProbeSource:
+        return read_source(name, parameters)
 
     def _table(self, name: str) -> pd.DataFrame:
-        table = read_answers(self._folder, f"probe-{name}", self._rows, self.sources[name])
-        return table if self.current(name) else table[table["row"] < 0].reset_index(drop=True)
-
-    def current(self, name: str) -> bool:
-        """Whether the pictures of a model's answers are still the audit's; images that came later change nothing."""
-        inputs = self._manifest["stages"][f"probe-{name}"]["inputs"]
-        return picture_inputs(self._manifest)[: len(inputs)] == inputs
+        return self._still(name, read_answers(self._folder, f"probe-{name}", self._rows, self.sources[name]))

@@ -125,7 +125,7 @@ class Audit:
         self.texts = Texts(folder, manifest, rows)
         self.probes = Probes(folder, manifest, rows)
         self.benchmarks = Benchmarks(folder, manifest, rows)
-        self.hiring = Hiring(folder, manifest)
+        self.hiring = Hiring(folder, manifest, rows)
         self.neighbours = Neighbours(folder, manifest, rows, self.vectors)
         self.faces = Faces(folder, manifest, self.vectors, self.generations)
         for name, entry in manifest["stages"].items():

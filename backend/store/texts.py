@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from backend.store.checks import stage_files, stage_parts
+from backend.store.answers import Answers
+from backend.store.checks import stage_files
 from backend.store.files import StoreError
 from backend.store.frames import read_frame
 
@@ -97,27 +97,17 @@ def read_texts(folder: Path, stage: str, rows: int, questions: Mapping[str, str]
     return table.assign(question=table["question"].astype("category"), answer=table["answer"].astype("category"))
 
 
-class Texts:
-    """The captions and answers of an opened audit. Every table is checked when the audit is opened."""
+class Texts(Answers[TextSource]):
+    """The captions and answers of an opened audit: tables with the columns row, question, answer, probability."""
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any], rows: int) -> None:
-        self._folder, self._rows, self._stages = folder, rows, manifest["stages"]
-        self.sources = {
-            stage_parts(name)[1]: read_source(stage_parts(name)[1], entry["parameters"])
-            for name, entry in self._stages.items()
-            if stage_parts(name)[0] == "text"
-        }
-        self._read = lru_cache(maxsize=4)(self._table)
-        for name in self.sources:
-            self._read(name)
+    KIND = "text"
 
-    def table(self, name: str) -> pd.DataFrame:
-        """What a source of `sources` said: columns row, question, answer, probability."""
-        return self._read(name)
+    def _source(self, name: str, parameters: Mapping[str, Any]) -> TextSource:
+        return read_source(name, parameters)
 
     def _table(self, name: str) -> pd.DataFrame:
         return read_texts(self._folder, f"text-{name}", self._rows, self.sources[name].questions)
 
     def complete(self, name: str) -> bool:
         """Whether a source has seen every image; images that came later make it incomplete."""
-        return self._stages[f"text-{name}"]["rows"] == self._rows
+        return self._stage(name)["rows"] == self._rows
