@@ -19,7 +19,9 @@ from explorers import _neutrality_names as casting
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._missed import missed_html
 from explorers._neutrality_cautions import cautions_html
+from explorers._neutrality_missed import missed as missed_in
 from explorers._neutrality_published import SOURCE
 from explorers._neutrality_view import NeutralityView, to_address
 from explorers._shared import Params, View, escape, first, params_of
@@ -79,7 +81,8 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     def read(values: tuple[Any, ...]) -> Params:
         return _unpinned(stores, _params(values), params_of(str(values[-1] or "")))
 
-    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, entered=[made.query])
+    told = {"entered": [made.query], "missed": missed_in}
+    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, **told)
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
@@ -206,8 +209,8 @@ def _choices(audit: Audit, view: NeutralityView) -> list[Any]:
     ]
 
 
-def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
-    """One update per component of `outputs` in build, in their order."""
+def _updates(audit: Audit, view: NeutralityView, missed: str = "") -> list[Any]:
+    """One update per component of `outputs` in build, in their order. `missed` says what an address names in vain."""
     shown, measure = data.heat(audit, view), state.measure_of(audit, view)
     source = f"answers to neutral inputs; audit {view.audit}; lines: 95 % intervals"
     source += f"; hollow: published, {SOURCE}" if charts.published_of(audit, view) else ""
@@ -215,9 +218,10 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
     csv = f"csv/{SLUG}?{escape(to_address(view))}&amp;of=models"
     title = f"{words.SHORT[measure]} of {view.attribute}, model by model"
     blank = not figure.data
+    said = words.sentence_html(audit, view, shown) + cautions_html(audit, view, shown.columns) if shown else ""
     filled = [
         words.heading_html(audit, view),
-        words.sentence_html(audit, view, shown) + cautions_html(audit, view, shown.columns) if shown else "",
+        missed_html(missed) + said,
         beside.models_html(audit, view, shown),
         gr.Plot(visible=False) if blank else gr.Plot(finish(figure, title, source), visible=True),
         "" if blank else png_html("lk-neutral-models-chart", state.file_name(audit, view, "models"), csv),

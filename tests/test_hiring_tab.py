@@ -30,6 +30,7 @@ from explorers import _hiring_published as published
 from explorers import _hiring_scatter as scatter
 from explorers import _hiring_view as state
 from explorers import _hiring_words as words
+from explorers._hiring_missed import missed
 from explorers._shared import escape as html_of
 from explorers._tabs import groups_html
 
@@ -440,6 +441,30 @@ def test_addresses_restore_the_view_and_strange_ones_fall_back(stores):
     found = dialogue.opened(stores["hired"], plain)
     assert (found.model, found.occupation, found.at) == (MADE, "nurse", 0)
     assert len(view_of(stores, "q=" + "a" * 500).query) == state.LONGEST_QUERY
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("audit=hired", ""),
+        ("audit=hired&kind=same&measure=bias_difference&row=nurse&first=Ana&second=Gus&column=made-hire&only=men", ""),
+        ("audit=hired&m=made-hire&m=gpt&pm=GPT-9", "no model “gpt”, no published model “GPT-9”"),
+        ("audit=hired&row=<b>&first=Ana&second=Nobody", "no occupation “<b>”, no pair “Ana, Nobody”"),
+        ("audit=lost&kind=k&measure=m&order=o&only=x", "no audit “lost”, no kind of pairs “k”, no measure “m” and 2"),
+    ],
+)
+def test_what_an_address_names_in_vain_is_said(stores, query, said):
+    found = missed(stores, parse_qs(query))
+    assert (f"The address names what is not here ({said}" in found) if said else found == ""
+    assert "shown is bias difference, different gender and control, of the audit hired" in found or not said
+
+
+def test_what_was_missed_stands_above_the_first_words(stores, audit):
+    view = view_of(stores, "audit=hired")
+    shown = hiring._updates(audit, view, missed(stores, parse_qs("audit=hired&row=<b>")))
+    assert shown[11].startswith('<p class="lk-near-missed" role="status">The address names what is not here (no occup')
+    assert "“&lt;b&gt;”" in shown[11]
+    assert "lk-near-missed" not in hiring._updates(audit, view)[11]
 
 
 def test_what_nobody_chose_is_not_pinned(stores):

@@ -30,6 +30,7 @@ from explorers import _neutrality_words as words
 from explorers import neutrality
 from explorers._neutrality_html import heat_html, notes_html
 from explorers._neutrality_measures import MEASURES, _weights, cells_of, pairs_of, resampled
+from explorers._neutrality_missed import missed
 from explorers._neutrality_view import Asked
 from explorers._shared import escape as html_of
 from explorers._shared import labour_force
@@ -212,6 +213,36 @@ def test_a_hostile_address_opens_a_view(stores, audit, query):
     text = "".join(part for part in parts if isinstance(part, str))
     assert "When nothing tells" in text
     assert "<script" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", ""),
+        ("attribute=race&measure=ag&row=b%3Afourth&column=made-lm%2Fblind-direct%2F", ""),
+        ("style=informed-indirect&culture=compare&m=made-lm&answer=unparsed&rows=band&order=alike", ""),
+        ("m=made-lm&m=gpt-9", "no model “gpt-9”"),
+        (
+            "attribute=size&direction=up&style=sly&culture=Mars",
+            "no direction “up”, no style “sly”, no attribute “size” ",
+        ),
+        ("row=p%3Anobody&column=x&answer=<b>", "no row “p:nobody”, no column “x”, no answer “<b>”"),
+        ("audit=lost&measure=m&rows=r&order=o", "no audit “lost”, no measure “m”, no kind of rows “r” and 1 more"),
+    ],
+)
+def test_what_an_address_names_in_vain_is_said(stores, query, said):
+    params = parse_qs(query)
+    found = missed(stores, params)
+    assert (f"({said}" in found) if said else found == ""
+    assert missed(stores, parse_qs(state.to_address(view_of(stores, query)))) == "" or "row=" in query
+
+
+def test_what_was_missed_stands_above_the_first_words(stores, audit):
+    said = missed(stores, {"attribute": ["<b>size"]})
+    shown = neutrality._updates(audit, view_of(stores), said)
+    assert shown[13].startswith('<p class="lk-near-missed" role="status">The address names what is not here (no attrib')
+    assert "“&lt;b&gt;size”): shown is gender, text to text, informed-direct, of the audit probed.</p>" in shown[13]
+    assert "lk-near-missed" not in neutrality._updates(audit, view_of(stores))[13]
 
 
 def test_ag_becomes_delta_ag_where_there_are_more_classes(stores, audit):
