@@ -94,4 +94,4 @@ def how_html(audit: Audit, view: NeutralityView) -> str:
     if not sets:
         return ""
     said = f"Casting questions about {view.attribute} offered {'; '.join(named)}." if named else UNKNOWN
-    return f'<p class="lk-reading">{escape(said)}</p>'
+    return f'<p class="lk-cast">{escape(said)}</p>'
