@@ -57,7 +57,7 @@ SESSIONS = 500
 """Visitors whose controls Gradio keeps in memory, about 0.7 MB each; the one seen longest ago has to reload."""
 ADDRESS_JS = """
 watch('value', () => window.likeness.push(props.value));
-window.likeness.connect(query => trigger('submit', {query}));
+window.likeness.connect(() => trigger('submit'));
 """
 
 
@@ -113,9 +113,6 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
         def load(request: gr.Request) -> list[Any]:
             return restore(str(request.query_params))
 
-        def navigate(event: gr.EventData) -> list[Any]:
-            return restore(str(getattr(event, "query", "")))
-
         def first_look(view: View):
             def look(query: str) -> Any:
                 updates = view.open(params_of(str(query))) if query else [gr.skip()] * len(view.outputs)
@@ -126,8 +123,9 @@ def make_blocks(stores: Mapping[str, Audit], problems: list[str]) -> gr.Blocks:
         quiet = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
         loaded = blocks.load(load, None, [bar, *everything], **quiet)
         loaded.then(None, js="() => window.likeness.start()", **quiet)
-        # "multiple": a link clicked before the last was answered must not be dropped, for the address has it already
-        address_bar.submit(navigate, None, [bar, *everything], trigger_mode="multiple", **quiet)
+        # a step while another is answered waits for it, and then asks for the address as it is by then
+        steps = {"js": "() => [location.search]", "trigger_mode": "always_last", **quiet}
+        address_bar.submit(lambda query: restore(str(query)), [address_bar], [bar, *everything], **steps)
         for slug, tab in tabs.items():
             if not views[slug].outputs:
                 continue

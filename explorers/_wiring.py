@@ -10,7 +10,7 @@ import gradio as gr
 
 from backend.store import Audit
 from explorers._charts import plot_options
-from explorers._shared import Params, View, params_of
+from explorers._shared import Params, View, first, params_of
 
 BOARD = {"elem_classes": "lk-board", "apply_default_css": False, "padding": False}
 """Of a gr.HTML that holds words, tables and pictures."""
@@ -21,10 +21,10 @@ NO_AUDIT_PUBLISHED = "<p>No audit is open. The tab Browse says how to make one; 
 PNG = "window.likenessCharts && window.likenessCharts.png(element);"
 """What lets a button download the chart above it."""
 _HERE = """
-window.likeness.connect(query => {
+window.likeness.connect(() => {
   const board = document.querySelector('#HEADING');
   const here = Boolean(board && board.checkVisibility());
-  if (here) trigger('submit', {query});
+  if (here) trigger('submit');
   return here;
 }, 'SLUG');
 """
@@ -84,13 +84,24 @@ def wire(
         said = () if missed is None else (missed(stores, params),)
         return updates(stores[view.audit], view, *said)
 
-    def stepped(event: gr.EventData) -> list[Any]:
-        return open_view(params_of(str(getattr(event, "query", ""))))
-
     asked, filled = [*inputs, address_bar], [*outputs, address_bar]
     script = f"(...values) => [...values.slice(0, {len(inputs)}), location.search]"
     for box in inputs:
         listen = box.submit if any(box is one for one in entered) else box.input
         listen(changed, asked, filled, js=script, trigger_mode="always_last", **QUIET)
-    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **QUIET)
+    listen_to_steps(made.steps, address_bar, state.SLUG, outputs, open_view)
     return View(outputs, open_view)
+
+
+def listen_to_steps(
+    told: gr.HTML, address_bar: gr.HTML, slug: str, outputs: Sequence[Any], show: Callable[[Params], Sequence[Any]]
+) -> None:
+    """Show what the address names by the time that a step is answered: one that comes while another is under way waits
+    for it. Nothing is done where the visitor has left the tab meanwhile."""
+
+    def stepped(query: str) -> Sequence[Any]:
+        params = params_of(str(query))
+        return show(params) if first(params, "tab") == slug else [gr.skip()] * len(outputs)
+
+    here = {"js": "() => [location.search]", "trigger_mode": "always_last", **QUIET}
+    told.submit(stepped, [address_bar], outputs, **here)

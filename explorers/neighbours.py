@@ -14,7 +14,7 @@ from explorers import _neighbours, _neighbours_html, _neighbours_picture
 from explorers._charts import unbroken
 from explorers._neighbours import SIZES, SUBSETS, NearView, to_address
 from explorers._shared import Params, View, params_of
-from explorers._wiring import BOARD, QUIET, steps, without_audit
+from explorers._wiring import BOARD, QUIET, listen_to_steps, steps, without_audit
 
 SLUG = "neighbours"
 TITLE = "Look-alikes"
@@ -47,9 +47,9 @@ UPLOAD = """
 """
 WATCH = "window.likenessNear && window.likenessNear.watch(element);"
 STEP = """
-window.likeness.connect(query => {
+window.likeness.connect(() => {
   const here = window.likenessNear.shown();
-  if (here) trigger('submit', {query});
+  if (here) trigger('submit');
   return here;
 }, 'neighbours');
 """
@@ -76,12 +76,9 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
         view = _neighbours.from_params(stores, params)
         return _updates(stores[view.audit], view, _neighbours.missed(stores, params))
 
-    def stepped(event: gr.EventData) -> list[Any]:
-        return open_view(params_of(str(getattr(event, "query", ""))))
-
     for box in inputs:
         box.input(changed, [*inputs, address_bar], [*outputs, address_bar], js=ASK, **QUIET)
-    made.steps.submit(stepped, None, outputs, trigger_mode="always_last", **QUIET)
+    listen_to_steps(made.steps, address_bar, SLUG, outputs, open_view)
     return View(outputs, open_view)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from strangers import seal
 
 from backend.build import build
 from backend.records import Report
@@ -20,16 +21,17 @@ HOSTILE = "<script>alert(1)</script> ${alert(2)} {{alert(3)}} \"quoted\" 'single
 
 def make_audit(cache: Path, name: str = "small") -> Audit:
     """Two systems, three professions, two adjectives, 30 images each, with seeds, labels and a hostile prompt."""
-    shutil.copytree(Path(_made(name).name) / name, cache / name)
+    shutil.copytree(Path(_made().name) / "small", cache / name)
+    seal(cache / name, lambda manifest: manifest.update(name=name))
     return Audit.open(cache, name)
 
 
 @cache  # one that is dropped would be removed with a warning
-def _made(name: str) -> tempfile.TemporaryDirectory:
+def _made() -> tempfile.TemporaryDirectory:
     """A folder with that audit, made and built once for all tests of a run."""
     place = tempfile.TemporaryDirectory(prefix="likeness-test-")
     cache, report = Path(place.name), Report()
-    with AuditWriter(cache, name, "test") as writer:
+    with AuditWriter(cache, "small", "test") as writer:
         index = 0
         for system in ("Alpha", "Beta <b>"):
             for profession in ("baker", "nurse", "pilot"):
@@ -67,5 +69,5 @@ def _made(name: str) -> tempfile.TemporaryDirectory:
                     writer.add(row, buffer.getvalue(), thumbnail.getvalue())
         report.add("bad<i>.png", "the file is empty (0 bytes); export it again")
         writer.finish("test", report, {"note": HOSTILE})
-    build(cache, name, workers=1)
+    build(cache, "small", workers=1)
     return place

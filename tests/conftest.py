@@ -6,27 +6,36 @@ import signal
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from endpoint import Endpoint
 from samples import likeness, portrait_rows, write_csv
 from specs import api, write_spec
 from strangers import make_model
-from vectors import clustered, identity_audit, saved
+from vectors import clustered, identity_audit, placed, saved
 
 from backend import build as building
 from backend import neighbour_stages, vector_stages
 from backend.store import Audit
 
 HOME = pytest.StashKey[str]()
-LONG = ("test_starter.py", "test_live_browser.py", "test_browser.py", "test_hub.py", "test_neighbours_browser.py")
-"""Files that take longest. Two processes take whole files in turn: a long one must not be the last."""
+LONG = (
+    *("test_browser.py", "test_neighbours_features.py", "test_live_browser.py", "test_hub.py"),
+    *("test_live_ask_browser.py", "test_starter.py", "test_neighbours_browser.py", "test_faces_stages.py"),
+    *("test_faces_browser.py", "test_neighbours_stages.py", "test_regions_browser.py", "test_hostile_neighbours.py"),
+    *("test_neutrality_browser.py", "test_probe_command.py", "test_hiring_browser.py", "test_embedding.py"),
+    *("test_live_hire_browser.py", "test_cli.py", "test_guard.py", "test_live_systems.py", "test_starter_hiring.py"),
+    *("test_benchmarks_browser.py", "test_hostile_audits.py", "test_neighbours_tab.py", "test_pipelines.py"),
+)
+"""Files that take longest, in the order in which they begin. Two processes take whole files in turn: a long one must
+not be the last, and one that drives a browser, and often waits, goes best beside one that computes."""
 
 
 def pytest_configure(config):
     """Before any test imports huggingface_hub or gradio: offline, quiet, and no file outside a temporary folder."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background job; our processes inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False  # else xdist begins with the files of most tests, whatever they take
     config.stash[HOME] = tempfile.mkdtemp(prefix="likeness-tests-")
     os.environ |= {
         "HF_HUB_OFFLINE": "1",
@@ -38,7 +47,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the files that take longest, the longest first; the rest stay as they are."""
+    """Begin with the files that take longest; the rest stay as they are."""
     place = {name: at for at, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path.name, len(LONG)))
 
@@ -92,11 +101,7 @@ def folder(model, cache):
 @pytest.fixture
 def no_map(monkeypatch):
     """UMAP takes long to compile: a map that is the first two numbers of each vector stands for it."""
-
-    def project(vectors, fitted, progress=lambda rows: None):
-        return np.asarray(vectors[:, :2], "float32")
-
-    monkeypatch.setattr(vector_stages.projection, "project", project)
+    monkeypatch.setattr(vector_stages.projection, "project", placed)
 
 
 @pytest.fixture
@@ -111,12 +116,19 @@ def no_faces(monkeypatch):
     monkeypatch.setattr(building, "face_stages", lambda audit: [])
 
 
-@pytest.fixture
-def ids(cache, tmp_path, no_map, no_faces, no_neighbours):
-    """An audit of 64 images with vectors that lie together by their prompts' words, not built yet."""
-    audit = identity_audit(cache)
-    file = saved(tmp_path / "v.npy", clustered(audit))
+@pytest.fixture(scope="session")
+def embedded_ids(tmp_path_factory):
+    """The folder of an audit of 64 images with vectors that lie together by their prompts' words, not built yet."""
+    cache = tmp_path_factory.mktemp("ids")
+    file = saved(cache / "v.npy", clustered(identity_audit(cache)))
     assert likeness("import-embedding", "ids", "mine", file, "--made-by", "a model", cache=cache) == 0
+    return cache / "ids"
+
+
+@pytest.fixture
+def ids(embedded_ids, cache, no_map, no_faces, no_neighbours):
+    """A copy of that audit, to be changed; builds of it make no map, faces or look-alikes."""
+    shutil.copytree(embedded_ids, cache / "ids")
     return Audit.open(cache, "ids")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,7 @@ from vectors import as_file, saved
 
 from backend.build import build, status
 from backend.embed import as_unit
-from backend.neighbours import Found, kinds, search
+from backend.neighbours import Found, graphs, kinds, search
 from backend.store import Audit, StoreError
 from backend.store.files import commit, read_manifest
 
@@ -45,7 +48,15 @@ def picture(number: int) -> bytes:
 
 def make_neighbour_audit(cache: Path, name: str = "near", built: bool = True) -> Audit:
     """Two systems, two professions, ten images each, eight a shard, with an embedding of 12 numbers."""
-    folder, rows = cache.parent / f"{name}-source", []
+    shutil.copytree(Path(_made(name, built, graphs.MOST_EXACT).name) / "cache" / name, cache / name)
+    return Audit.open(cache, name)
+
+
+@functools.cache  # one that is dropped would be removed with a warning
+def _made(name: str, built: bool, most_exact: int) -> tempfile.TemporaryDirectory:
+    """A folder with that audit, made once for all tests of a run; `most_exact` is what graphs.MOST_EXACT is now."""
+    place = tempfile.TemporaryDirectory(prefix="likeness-test-")
+    cache, folder, rows = Path(place.name) / "cache", Path(place.name) / "source", []
     for number in range(4 * EACH):
         system, profession = ("A", "B")[number // 2 % 2], ("nurse", "pilot")[number // (2 * EACH)]
         write(folder / f"{number:02d}.png", picture(number))
@@ -58,7 +69,7 @@ def make_neighbour_audit(cache: Path, name: str = "near", built: bool = True) ->
     likeness("import-embedding", name, "mine", saved(folder / "v.npy", vectors.astype("float32")), cache=cache)
     if built:
         build(cache, name, 2)
-    return Audit.open(cache, name)
+    return place
 
 
 def plain_distances(audit: Audit, kind: str) -> np.ndarray:

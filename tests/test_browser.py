@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 from audits import make_audit
 from playwright.sync_api import Page, expect, sync_playwright
+from serving import serve
 
-ROOT = Path(__file__).parent.parent
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update"]
@@ -28,24 +22,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="Chromium is not installed: apt install chromium"),
 ]
-
-
-def serve(cache: Path, *names: str):
-    """Start the app on a free port and wait for its first answer; returns the process and its address."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    command = [sys.executable, "app.py", *names, "--cache", str(cache), "--port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "HF_HUB_OFFLINE": "1"})
-    url = f"http://127.0.0.1:{port}/"
-    for _ in range(300):
-        if process.poll() is not None:
-            raise RuntimeError(f"the app ended with {process.returncode}")
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return process, url
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError("the app did not answer within 30 s")
 
 
 @pytest.fixture(scope="module")

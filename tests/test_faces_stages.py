@@ -1,6 +1,7 @@
 """The stages about faces: computed once, gone on with, and only where images or models have changed."""
 
 import io
+import shutil
 
 import numpy as np
 import pytest
@@ -43,11 +44,17 @@ def portraits(folder, each=4, first=0):
     return rows
 
 
-@pytest.fixture
-def source(tmp_path):
-    folder = tmp_path / "source"
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drawn")
     write_csv(folder, portraits(folder))
     return folder
+
+
+@pytest.fixture
+def source(drawn, tmp_path):
+    shutil.copytree(drawn, tmp_path / "source")
+    return tmp_path / "source"
 
 
 def stages(cache):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from strangers import changed, paths, refused, seal, used
-from vectors import as_file, clustered, identity_audit, saved
+from vectors import as_file, built_regions, clustered, identity_audit, saved
 
 from backend.build import build
 from backend.store import Audit, EmbeddingWriter, StoreError
@@ -19,10 +19,16 @@ MAP = "map/mine.npy"
 TABLE, CENTROIDS, SUMMARY = (f"regions/mine-3.{ending}" for ending in ("parquet", "npy", "json"))
 
 
+@pytest.fixture(scope="module")
+def made(embedded_ids, tmp_path_factory):
+    """An audit with vectors, three regions and a map."""
+    return built_regions(embedded_ids, tmp_path_factory.mktemp("made"), (3,))
+
+
 @pytest.fixture
-def folder(ids, cache):
-    """An audit with vectors, three regions and a map, to be changed."""
-    build(cache, "ids", 1, ks=(3,))
+def folder(made, cache, no_map, no_faces, no_neighbours):
+    """A copy of that audit, to be changed."""
+    shutil.copytree(made, cache / "ids")
     return cache / "ids"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from samples import ROOT
+from serving import forked, free_port
 from specs import api, write_spec
 from test_pipelines import table
 from tiny import make_pipeline
@@ -24,29 +24,39 @@ from backend.live import Drawn, Live, LiveError
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 
 
+def first_answer(port: int) -> str:
+    """The page's configuration, as soon as the app answers."""
+    for _ in range(1200):  # the machine may be busy
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/config", timeout=5) as answer:
+                return answer.read().decode()
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the app did not answer within 120 s")
+
+
 def started(cache: Path, systems: Path) -> tuple[str, str]:
     """The page's configuration and what the app said on the terminal, started with --systems."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    command = [sys.executable, "app.py", "--cache", str(cache), "--port", str(port), "--systems", str(systems)]
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    port, errors = free_port(), cache / "errors.txt"
+    process = forked(["--cache", str(cache), "--port", str(port), "--systems", str(systems)], errors)
     try:
-        for _ in range(1200):  # the machine may be busy
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/config", timeout=5) as answer:
-                    page = answer.read().decode()
-                break
-            except OSError:
-                time.sleep(0.1)
+        page = first_answer(port)
     finally:
         process.terminate()
-        told = process.communicate(timeout=20)[1]
-    return page, told
+        process.wait(20)
+    return page, errors.read_text("utf-8")
 
 
 def test_systems_of_another_spec_are_offered(cache, tmp_path, endpoint):
-    page, told = started(cache, write_spec(tmp_path, api(endpoint, "My endpoint")))
+    spec, port = write_spec(tmp_path, api(endpoint, "My endpoint")), free_port()
+    command = [sys.executable, "app.py", "--cache", str(cache), "--port", str(port), "--systems", str(spec)]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        page = first_answer(port)
+    finally:
+        process.terminate()
+        told = process.communicate(timeout=20)[1]
     assert "My endpoint" in page
     assert '"mirror"' not in page
     assert told == ""

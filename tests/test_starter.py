@@ -174,18 +174,32 @@ def synthetic_package(folder: Path) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_recipe_runs_from_portraits_to_models_that_the_libraries_load(tmp_path):
-    """Two steps of everything: the models know nothing, but they are whole, and need no code of ours."""
+def test_the_recipe_runs_from_portraits_to_models_that_the_libraries_load(tmp_path, monkeypatch):
+    """Two steps of everything, on small batches: the models know nothing, but they are whole, without code of ours."""
     import torch
     from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
     from transformers import AutoImageProcessor, AutoTokenizer, VisionEncoderDecoderModel
     from transformers import BlipForQuestionAnswering as Model
     from transformers import BlipProcessor as Processor
 
+    from backend.starter import captioner, diffusion, vqa
+
+    made, real = [], vqa.Pictures
+
+    def pictures(*arguments):
+        """The question-answering model's pictures, which are the captioner's, too: they take long to decode."""
+        made.append(made[0] if made else real(*arguments))
+        return made[0]
+
+    for module in (vqa, captioner):
+        monkeypatch.setattr(module, "Pictures", pictures)
+    for module, batch in ((diffusion, 8), (vqa, 4), (captioner, 4)):
+        monkeypatch.setattr(module, "BATCH", batch)
     out, work = tmp_path / "out", tmp_path / "work"
     options = ["--out", str(out), "--work", str(work), "--tarball", str(synthetic_package(tmp_path))]
     for part in ("data", "vae", "base", "finetune", "vqa", "captioner"):
         assert main(parser().parse_args([part, *options, "--steps-scale", "0.0001"])) == 0
+    assert len(made) == 2
     assert len(read_rows(out / "labels.csv")) == 360
     pipeline = AutoPipelineForText2Image.from_pretrained(out / "systems" / "mirror")
     pipeline.set_progress_bar_config(disable=True)

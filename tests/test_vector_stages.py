@@ -1,9 +1,11 @@
 """Regions and maps of an audit, through the command line and `build`."""
 
+import shutil
+
 import numpy as np
 import pytest
 from samples import likeness
-from vectors import clustered, identity_audit, saved
+from vectors import built_regions, clustered, identity_audit, saved
 
 from backend.build import build
 from backend.quality import REFITS
@@ -81,7 +83,7 @@ def test_vectors_that_are_all_alike(ids, cache, capsys):
     assert {name for name, _ in Audit.open(cache, "ids").vectors.choices()} == {"mine"}
 
 
-def test_one_system_and_systems_without_identities_are_told(cache, tmp_path, no_map):
+def test_one_system_and_systems_without_identities_are_told(cache, tmp_path, no_map, no_faces, no_neighbours):
     audit = identity_audit(cache, "one", systems=("A",))
     likeness("import-embedding", "one", "mine", saved(tmp_path / "v.npy", clustered(audit)), cache=cache)
     build(cache, "one", 1, ks=(3,))
@@ -101,14 +103,22 @@ def test_a_sample_is_told_in_the_manifest(ids, cache, monkeypatch):
     assert (found.member >= 0).sum() == sum(region.size for region in found.summary.regions) == 30
 
 
-@pytest.fixture
-def without(ids, cache, tmp_path):
-    """An audit of four images without identities, with an embedding of the same model; `ids` has been built."""
-    build(cache, "ids", 1, ks=(3, 6))
-    audit = identity_audit(cache, "none", each=1, identities=False)
-    file = saved(tmp_path / "none.npy", clustered(audit))
+@pytest.fixture(scope="module")
+def lending(embedded_ids, tmp_path_factory):
+    """The audits that `without` copies."""
+    cache = tmp_path_factory.mktemp("lending")
+    built_regions(embedded_ids, cache, (3, 6))
+    file = saved(cache / "none.npy", clustered(identity_audit(cache, "none", each=1, identities=False)))
     likeness("import-embedding", "none", "mine", file, "--made-by", "a model", cache=cache)
-    return file
+    return cache
+
+
+@pytest.fixture
+def without(lending, cache, no_map, no_faces, no_neighbours):
+    """An audit of four images without identities, with an embedding of the same model; `ids` has been built."""
+    for name in ("ids", "none"):
+        shutil.copytree(lending / name, cache / name)
+    return lending / "none.npy"
 
 
 def test_an_audit_without_identities_says_what_is_missing(without, cache, capsys):

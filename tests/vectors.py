@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from samples import imported, png, write, write_csv
 from tiny import tokenizer
 
+from backend import build as building
+from backend import neighbour_stages, vector_stages
 from backend.regions import unit_rows
 from backend.store import Audit
 from backend.store.arrays import npy_head
@@ -18,7 +24,15 @@ TONES = ("", "dark")
 
 def identity_audit(cache: Path, name: str = "ids", each: int = 4, systems=("A", "B"), identities: bool = True) -> Audit:
     """Of every system `each` images of six identity prompts and of two professions, eight a shard."""
-    folder, rows = cache.parent / f"{name}-source", []
+    shutil.copytree(Path(_made(name, each, systems, identities).name) / "cache" / name, cache / name)
+    return Audit.open(cache, name)
+
+
+@functools.cache  # one that is dropped would be removed with a warning
+def _made(name: str, each: int, systems: tuple[str, ...], identities: bool) -> tempfile.TemporaryDirectory:
+    """A folder with that audit, made once for all tests of a run."""
+    place = tempfile.TemporaryDirectory(prefix="likeness-test-")
+    folder, rows = Path(place.name) / "source", []
     for system in systems:
         asked = [{"gender": g, "tone": t, "profession": ""} for g in GENDERS for t in TONES] if identities else []
         asked += [{"gender": "", "tone": "", "profession": profession} for profession in ("nurse", "pilot")]
@@ -27,7 +41,8 @@ def identity_audit(cache: Path, name: str = "ids", each: int = 4, systems=("A", 
             write(folder / file, png(sum(f"{name}{file}".encode()) * 1000 + number))
             rows.append({"file_name": file, "system": system, **words})
     write_csv(folder, rows)
-    return imported(folder, cache, "--shard-rows", 8, name=name)
+    imported(folder, Path(place.name) / "cache", "--shard-rows", 8, name=name)
+    return place
 
 
 def cloud(count=300, width=20, groups=15, seed=0):
@@ -35,6 +50,22 @@ def cloud(count=300, width=20, groups=15, seed=0):
     random = np.random.default_rng(seed)
     centres = random.normal(size=(groups, width))
     return unit_rows(centres[random.integers(0, groups, count)] + 0.5 * random.normal(size=(count, width)))
+
+
+def placed(vectors: np.ndarray, fitted: np.ndarray, progress=lambda rows: None) -> np.ndarray:
+    """A map that is the first two numbers of each vector: UMAP takes long to compile."""
+    return np.asarray(vectors[:, :2], "float32")
+
+
+def built_regions(folder: Path, cache: Path, ks: tuple[int, ...]) -> Path:
+    """A copy of an audit with vectors, with regions of them and a map, without faces and look-alikes: its folder."""
+    shutil.copytree(folder, cache / folder.name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector_stages.projection, "project", placed)
+        patch.setattr(building, "face_stages", lambda audit: [])
+        patch.setattr(neighbour_stages, "wanted", lambda audit: [])
+        building.build(cache, folder.name, 1, ks=ks)
+    return cache / folder.name
 
 
 def clustered(audit: Audit, width: int = 16, noise: float = 0.3) -> np.ndarray:
