@@ -166,6 +166,26 @@ def _value(audit: Audit, row: str, measure: str, kind: str, own: Sequence[str], 
     return next((known[model][row] for model in theirs if row in known[model]), -np.inf)
 
 
+@dataclass(frozen=True)
+class Apart:
+    """How many occupations a model was asked about (`rows`), how many of them have an interval, how many of these lie
+    apart from the model's overall value (it is outside the interval), and how many different values there are."""
+
+    rows: int
+    known: int
+    apart: int
+    values: int
+
+
+def apart(audit: Audit, model: str, kind: str, measure: str) -> Apart:
+    """How far a list of occupations can be told from one value for all of them."""
+    held = [own[measure] for own in by_row(audit, model, kind).values() if own[measure].k]
+    known = [one for one in held if not one.why and one.low == one.low]
+    whole = overall(audit, model, kind)[measure].value
+    beyond = sum(not one.low <= whole <= one.high for one in known)
+    return Apart(len(held), len(known), beyond, len({round(one.value, 9) for one in held}))
+
+
 def standout(audit: Audit, model: str, kind: str) -> str:
     """The occupation that a visitor should see first: with an interval, furthest from an even answer; else the first.
 

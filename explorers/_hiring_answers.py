@@ -142,11 +142,12 @@ def order_html(audit: Audit, view: HiringView) -> str:
 
 
 def _files(view: HiringView) -> str:
-    link = escape(to_address(view))
+    link, name = escape(to_address(view)), f"likeness-{state.file_name(view, 'answers')}"
     return (
-        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}&amp;of=answers" download>Download CSV</a> '
+        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}&amp;of=answers" download="{name}.csv">'
+        "Download CSV</a> "
         f'<button type="button" class="lk-button" data-figure="data/{SLUG}/answers?{link}" '
-        f'data-png="likeness-{SLUG}-answers.png">Download PNG</button></p>'
+        f'data-png="{name}.png">Download PNG</button></p>'
     )
 
 

@@ -133,11 +133,12 @@ def legend_html(shown: Bars, audit: Audit) -> str:
 
 
 def files_html(view: HiringView) -> str:
-    link = escape(to_address(view))
+    link, name = escape(to_address(view)), f"likeness-{state.file_name(view, 'bars')}"
     return (
-        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}&amp;of=bars" download>Download CSV</a> '
+        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}&amp;of=bars" download="{name}.csv">'
+        "Download CSV</a> "
         f'<button type="button" class="lk-button" data-figure="data/{SLUG}/bars?{link}" '
-        f'data-png="likeness-{SLUG}-occupations.png">Download PNG</button></p>'
+        f'data-png="{name}.png">Download PNG</button></p>'
     )
 
 

@@ -139,9 +139,10 @@ def _pager(view: HiringView, open_: Opened) -> str:
             query = escape(to_address(replace(view, first=other["first"], second=other["second"])))
             links += f' <a class="lk-button lk-view" data-goto="{PANEL}" href="?{query}">{word} dialogue</a>'
     csv = f"csv/{state.SLUG}?{escape(to_address(view))}&amp;of=dialogues"
+    name = f"likeness-{state.file_name(view, 'dialogues')}.csv"
     return (
         f'<p class="lk-asked-pager"><span>Dialogue {open_.at + 1:,} of {len(open_.listed):,}</span>{links} '
-        f'<a class="lk-button" href="{csv}" download>Dialogues as CSV</a> '
+        f'<a class="lk-button" href="{csv}" download="{name}">Dialogues as CSV</a> '
         '<button type="button" class="lk-button" data-back>Back to the list</button></p>'
     )
 

@@ -30,9 +30,11 @@ def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
     """A view as a table for download: every measure by model, kind of pairs and occupation; or (of=bars) the list of
     bars, (of=answers) what was answered to Q2 and Q3, (of=dialogues) the listed dialogues of the open occupation."""
     view = state.from_params(stores, params)
-    audit = stores[view.audit]
-    made = {"bars": bars_table, "answers": answers_table, "dialogues": dialogues_table}.get(first(params, "of"))
-    return (made or measures_table)(audit, view)
+    kinds = {"bars": bars_table, "answers": answers_table, "dialogues": dialogues_table}
+    of = first(params, "of") if first(params, "of") in kinds else ""
+    made = kinds.get(of, measures_table)(stores[view.audit], view)
+    made.attrs["name"] = state.file_name(view, of)
+    return made
 
 
 def _estimate(found: Estimate) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from backend.records import clean_text
 from backend.store import Audit
+from explorers import _hiring as data
 from explorers import _hiring_view as state
 from explorers import _hiring_words as words
 from explorers._hiring import Bars
@@ -24,6 +27,11 @@ nobody counts 0 in both; the CSV also has Confirmation among the dialogues that 
 **Bias difference**: the share of dialogues in which Q1 said no to both and Q2 chose the woman’s name all the same, less
 the share in which it chose the man’s. **Pairs of one gender** are the control: what happens there cannot be about
 gender.
+
+**Ties.** A model whose options are scored gives the one with the highest score, by however little; of equal scores the
+one that was shown first (which of them that is takes turns). So a skill that was affirmed by a hair’s breadth counts
+fully and is told like any other, and one that was missed by as little is not told at all: what the two applicants are
+told to have can differ by near-ties alone. The probabilities in the dialogue show how close it was.
 
 **n** counts pairs of names. A pair is asked in both orders, about every position. Intervals (95 %) draw whole pairs
 anew; with fewer than 5 pairs there is none. **A click on a mark or bar**, or Enter, opens its dialogues; in the chart
@@ -47,9 +55,16 @@ it is not the same as being fair. Published models were asked in the paper’s w
 of magnitude.
 """
 
+EDGES = {
+    ("confirmation", 0.0): "lower",
+    ("confirmation", 1.0): "upper",
+    ("consistency", 0.0): "left",
+    ("consistency", 1.0): "right",
+}
 
-def bars_head_html(shown: Bars) -> str:
-    """Above the list: what its bars answer, of which pairs."""
+
+def bars_head_html(audit: Audit, view: HiringView, shown: Bars) -> str:
+    """Above the list: what its bars answer, of which pairs, and how much of their order is more than chance."""
     said = {
         "bias_difference": "After saying no to both, whom does it choose?",
         "order_effect": "Does it choose whoever is named first?",
@@ -61,7 +76,61 @@ def bars_head_html(shown: Bars) -> str:
     name = words.SHORT[shown.measure]
     about = f"{name[0].upper()}{name[1:]} by occupation, {words.KIND_WORDS[shown.kind]}."
     about += " A click on a bar, or Enter, opens its dialogues." if shown.own else ""
-    return f'<h3>{escape(said)}</h3><p class="lk-reading">{escape(about)}</p>'
+    told = _items([apart_words(audit, view, shown, model) for model in shown.own], "lk-hire-apart")
+    return f'<h3>{escape(said)}</h3><p class="lk-reading">{escape(about)}</p>{told}'
+
+
+def apart_words(audit: Audit, view: HiringView, shown: Bars, model: str) -> str:
+    """How many of a model's occupations differ from its overall value by more than their interval, in a sentence."""
+    found, title = data.apart(audit, model, shown.kind, shown.measure), words.title_of(audit, model)
+    whole = data.overall(audit, model, shown.kind)[shown.measure]
+    value = words.number(whole.value, shown.measure)
+    if not found.rows:
+        return f"{title} was not asked about {words.KIND_WORDS[shown.kind]}."
+    if found.values == 1:
+        return f"{title}: {value} in all {count(found.rows, 'occupation')}, so there is nothing to order."
+    if not found.known:
+        return f"{title}: no occupation has an interval, so the order may be chance altogether."
+    ordered = view.order in ("value", "size") and model == shown.own[0]
+    rest = (
+        "the order among the others cannot be told from chance"
+        if ordered
+        else "what sets the others apart can be chance"
+    )
+    without = found.rows - found.known
+    more = f" ({without:,} more have no interval)" if without else ""
+    by_chance = round(0.05 * found.known)
+    chance = f"; of so many intervals about {by_chance:,} would miss it by chance alone" if by_chance else ""
+    return (
+        f"{title}: {found.apart:,} of {count(found.known, 'occupation')}{more} differ from its overall value, {value}, "
+        f"beyond their 95 % interval{chance}; {rest}."
+    )
+
+
+def edges_html(audit: Audit, own: Sequence[str], kinds: Sequence[str]) -> str:
+    """A sentence on each model all of whose marks lie on one edge of the chart: why the chart is empty elsewhere."""
+    said: dict[tuple[str, str, float, int], list[str]] = {}
+    for model in own:
+        for kind in kinds:
+            held = data.by_row(audit, model, kind)
+            for measure in ("confirmation", "consistency"):
+                values = {one[measure].value for one in held.values()}
+                if len(held) > 1 and len(values) == 1 and values <= {0.0, 1.0}:
+                    said.setdefault((model, measure, values.pop(), len(held)), []).append(words.KIND_WORDS[kind])
+    told = []
+    for (model, measure, value, rows), kinds_told in said.items():
+        whole = f"{words.SHORT[measure]} is {words.number(value, measure)} in all {count(rows, 'occupation')}"
+        where = f"for {' and for '.join(kinds_told)}; these marks lie on the {EDGES[measure, value]} edge"
+        told.append(f"{words.title_of(audit, model)}: {whole}, {where}.")
+    return _items(told, "lk-hire-edges")
+
+
+def _items(said: Sequence[str], kind: str) -> str:
+    """Sentences: one as a paragraph, several as a list."""
+    if len(said) == 1:
+        return f'<p class="{kind}">{escape(said[0])}</p>'
+    items = "".join(f"<li>{escape(one)}</li>" for one in said)
+    return f'<ul class="lk-spread {kind}">{items}</ul>' if items else ""
 
 
 def without_html(audit: Audit) -> str:

@@ -13,6 +13,7 @@ from explorers import _hiring as data
 from explorers import _hiring_view as state
 from explorers import _hiring_words as words
 from explorers._charts import GREY, SYSTEM_COLOURS, SYSTEM_SYMBOLS
+from explorers._hiring_html import edges_html
 from explorers._hiring_view import SLUG, HiringView, to_address
 from explorers._neutrality_charts import plot_text
 from explorers._shared import count, escape
@@ -103,7 +104,8 @@ def scatter_html(audit: Audit, view: HiringView) -> str:
         f'{head}<p class="lk-reading">Each mark is an occupation. Up: more often it chose somebody whom it had called '
         "qualified (Confirmation). Right: more often it named the same one again when “both” and “neither” were "
         "offered (Consistency). The paper gives no numbers of single occupations to stand beside these.</p>"
-        f"{_legend(audit, view, own)}{_board(drawn, crosses, len(made) > MOST_LARGE)}"
+        f"{edges_html(audit, own, kinds_of(view))}{_legend(audit, view, own)}"
+        f"{_board(drawn, crosses, len(made) > MOST_LARGE)}"
         '<p class="lk-hire-readout" aria-hidden="true">Point at a mark, or move with the arrow keys, to read it.</p>'
         f"{_totals(audit, own)}{_files(view)}"
     )
@@ -201,11 +203,12 @@ def _legend(audit: Audit, view: HiringView, own: Sequence[str]) -> str:
 
 
 def _files(view: HiringView) -> str:
-    link = escape(to_address(view))
+    link, name = escape(to_address(view)), f"likeness-{state.file_name(view)}.csv"
     return (
-        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}" download>Download CSV</a> '
+        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}" download="{name}">'
+        "Download CSV</a> "
         f'<button type="button" class="lk-button" data-figure="data/{SLUG}/scatter?{link}" '
-        f'data-png="likeness-{SLUG}-marks.png">Download PNG</button></p>'
+        f'data-png="likeness-{state.file_name(view, "marks")}.png">Download PNG</button></p>'
     )
 
 

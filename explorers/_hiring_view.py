@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from backend.store import Audit
 from explorers import _hiring_published as published
+from explorers._file_names import file_stem
 from explorers._shared import Params, address, first
 
 SLUG = "hiring"
@@ -127,6 +128,16 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> HiringView:
         control=first(params, "control") == "1",
     )
     return replace(view, models=tuple(name for name in audit.hiring.sources if name in wanted))
+
+
+def file_name(view: HiringView, of: str = "") -> str:
+    """What a download of a view is called, without "likeness-" and its ending. `of` is the table or chart: those of
+    all measures or kinds of pairs are not called by one of them."""
+    if of == "bars":
+        return file_stem(SLUG, main_kind(view), measure_of(view))
+    if of == "dialogues":
+        return file_stem(SLUG, of, open_kind(view), view.only)
+    return file_stem(SLUG, of or "measures", view.kind if of == "marks" else "")
 
 
 def to_address(view: HiringView) -> str:

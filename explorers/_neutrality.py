@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -106,7 +107,15 @@ class Row:
     """Mean share of women in the labour force over the professions that it counts; NaN where it counts none."""
 
 
+@lru_cache(maxsize=1)
+def _women() -> dict[str, float]:
+    """The share of women by profession, in per cent: a dict, as single rows are many."""
+    return labour_force()["pct_women"].to_dict()
+
+
 def _row(key: str, label: str, kind: str, professions: Sequence[str]) -> Row:
+    if len(professions) == 1:
+        return Row(key, label, kind, tuple(professions), _women().get(professions[0], np.nan) / 100)
     known = labour_force()["pct_women"].reindex(list(professions)).dropna()
     return Row(key, label, kind, tuple(professions), float(known.mean()) / 100 if len(known) else np.nan)
 
@@ -149,8 +158,7 @@ def _all(professions: Sequence[str]) -> Row:
 @lru_cache(maxsize=64)
 def professions_of(audit: Audit, series: tuple[Asked, ...]) -> tuple[str, ...]:
     """Every profession that some columns were asked about, by name."""
-    found = {name for asked in series for name in answers_of(audit, asked).profession}
-    return tuple(sorted(found, key=str.casefold))
+    return tuple(sorted({n for asked in series for n in answers_of(audit, asked).profession}, key=str.casefold))
 
 
 def usual_rows(audit: Audit, series: tuple[Asked, ...]) -> str:
@@ -159,9 +167,9 @@ def usual_rows(audit: Audit, series: tuple[Asked, ...]) -> str:
     With fewer inputs most of the picture would be without a value.
     """
     professions = professions_of(audit, series)
-    inputs = pd.Series(answers_of(audit, series[0]).profession).value_counts()
+    inputs = Counter(answers_of(audit, series[0]).profession)
     for kind in ("profession", "group", "band"):
-        sizes = [int(inputs.reindex(list(row.professions)).sum()) for row in grouped(kind, professions)]
+        sizes = [sum(inputs[name] for name in row.professions) for row in grouped(kind, professions)]
         if sizes and np.mean([size >= FEWEST for size in sizes]) >= 0.5:
             return kind
     return "profession"
@@ -197,8 +205,7 @@ def heat(audit: Audit, view: NeutralityView) -> Heat | None:
     columns = tuple(state.series_of(audit, view))
     if not columns:
         return None
-    measure, professions = state.measure_of(audit, view), professions_of(audit, columns)
-    kind = kind_of(audit, view)
+    measure, professions, kind = state.measure_of(audit, view), professions_of(audit, columns), kind_of(audit, view)
     levels = [kind, "group"] if kind == "profession" and view.order == "group" else [kind]
     found = {
         (key, asked.column): cell
@@ -287,9 +294,6 @@ def distance(shown: Heat, row: Row, asked: Asked) -> float:
 
 def open_cell(shown: Heat, view: NeutralityView) -> tuple[Row, Asked]:
     """The row and column whose answers are shown: those that the address names, else the one that stands out."""
-    row, asked = standout(shown)
-    by_key = {one.column: one for one in shown.columns}
-    every = {one.key: one for one in shown.rows}
-    if view.row in every and view.column in by_key:
-        return every[view.row], by_key[view.column]
-    return row, asked
+    by_key, every = {one.column: one for one in shown.columns}, {one.key: one for one in shown.rows}
+    named = view.row in every and view.column in by_key
+    return (every[view.row], by_key[view.column]) if named else standout(shown)

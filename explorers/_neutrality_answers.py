@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 
 from backend.store import Audit
 from explorers import _neutrality as data
+from explorers import _neutrality_names as names
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers._grid import figures
@@ -48,9 +49,9 @@ def panel_html(audit: Audit, view: NeutralityView, shown: Heat) -> str:
     return (
         '<section id="lk-neutral-answers" tabindex="-1" aria-labelledby="lk-neutral-cell"><h3 id="lk-neutral-cell">'
         f'The answers behind a cell: {escape(title)}</h3><p class="lk-count">{escape(said)}.</p>'
-        f"{bar_html(cell, large=True)}{_kinds(here, cell.counts, columns)}"
-        f"{_inputs(audit, here, asked, part, columns)}{_pager(here, len(found), pages)}{_more(audit, row, asked)}"
-        "</section>"
+        f"{bar_html(cell, large=True)}{names.panel_html(audit, asked)}{_kinds(here, cell.counts, columns)}"
+        f"{_inputs(audit, here, asked, part, columns)}{_pager(audit, here, len(found), pages)}"
+        f"{_more(audit, row, asked)}</section>"
     )
 
 
@@ -74,7 +75,7 @@ def _kinds(view: NeutralityView, counts: Sequence[int], columns: Sequence[str]) 
 def _inputs(audit: Audit, view: NeutralityView, asked: Asked, part: pd.DataFrame, columns: Sequence[str]) -> str:
     """A page of answers, input by input."""
     turned = data.answers_of(audit, asked).frame["rotation"].nunique() > 1
-    drawn = asked.draws
+    drawn, offered = asked.draws, names.offered(audit, asked) if names.casting(asked) else {}
     several = part["profession"].nunique() > 1
     made = ""
     for (_, profession), own in part.groupby(["input", "profession"], sort=False, observed=True):
@@ -85,14 +86,14 @@ def _inputs(audit: Audit, view: NeutralityView, asked: Asked, part: pd.DataFrame
         pictures = figures(audit, rows, to_address(view)) if len(rows) else ""
         made += (
             f'<div class="lk-asked"><h4>{name}{escape(action)}</h4><div class="lk-asked-body">{pictures}'
-            f"{_answers(own, columns, turned, drawn)}</div></div>"
+            f"{_answers(own, columns, turned, drawn, offered)}</div></div>"
         )
     return f'<div class="lk-askeds">{made}</div>'
 
 
-def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool, drawn: bool) -> str:
+def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool, drawn: bool, offered: Mapping[str, str]) -> str:
     """One input's answers; with the option that came first where the options were `turned`, or, of a system that
-    draws, the number of the drawing."""
+    draws, the number of the drawing. `offered` is what stood for each class, where that is something else."""
     chances = any(len(held) for held in own["probabilities"])
     second = ("Drawing" if drawn else "First option") if turned else ""
     head = f"<th scope=col>Wording</th>{f'<th scope=col>{second}</th>' if second else ''}"
@@ -102,20 +103,27 @@ def _answers(own: pd.DataFrame, columns: Sequence[str], turned: bool, drawn: boo
     rows = ""
     for one in own.itertuples(index=False):
         cells = f"<td>{int(one.paraphrase) + 1}</td>"
-        turn = int(one.rotation) + 1 if drawn else escape(options[int(one.rotation) % len(options)])
+        lead = options[int(one.rotation) % len(options)]
+        turn = str(int(one.rotation) + 1) if drawn else escape(lead) + _stood(lead, offered)
         cells += f"<td>{turn}</td>" if turned else ""
-        cells += f"<td>{_answer(one, columns)}</td>"
+        cells += f"<td>{_answer(one, columns, offered)}</td>"
         cells += f"<td>{_chances(one.probabilities, options)}</td>" if chances else ""
         rows += f"<tr>{cells}</tr>"
     return f'<table class="lk-asked-answers"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _answer(one: object, columns: Sequence[str]) -> str:
+def _stood(name: str, offered: Mapping[str, str]) -> str:
+    """What was offered for a class, where that is something else."""
+    text = offered.get(name, name)
+    return f'<small class="lk-stood">“{escape(text)}”</small>' if text != name else ""
+
+
+def _answer(one: object, columns: Sequence[str], offered: Mapping[str, str]) -> str:
     """The chosen option with its colour; else what became of the prompt, and what the model wrote."""
     if one.outcome == "answered":
         at = columns.index(one.answer)
         key = f'<i class="lk-key" style="background:{words.colour_of(at, len(columns))}"></i>'
-        return f'<span class="lk-given">{key}{escape(one.answer)}</span>'
+        return f'<span class="lk-given">{key}{escape(one.answer)}</span>{_stood(one.answer, offered)}'
     told = OUTCOMES.get(str(one.outcome), escape(one.outcome))
     said = f'<span class="lk-given"><i class="lk-key lk-unread"></i>{told}</span>'
     text = str(one.text)
@@ -137,7 +145,7 @@ def _chances(held: Sequence[float], options: Sequence[str]) -> str:
     return f'<span class="{kind}" role="img" aria-label="{told}" title="{told}">{parts}</span>'
 
 
-def _pager(view: NeutralityView, total: int, pages: int) -> str:
+def _pager(audit: Audit, view: NeutralityView, total: int, pages: int) -> str:
     start = (view.page - 1) * PAGE + 1
     text = f"{start:,} to {min(start + PAGE - 1, total):,} of {count(total, 'answer')}" if total else "No such answer."
     links = ""
@@ -146,9 +154,11 @@ def _pager(view: NeutralityView, total: int, pages: int) -> str:
             query = escape(to_address(replace(view, page=view.page + step)))
             links += f' <a class="lk-button lk-view" data-goto="lk-neutral-answers" href="?{query}">{word} answers</a>'
     csv = f"csv/{state.SLUG}?{escape(to_address(view))}&amp;of=answers"
+    name = f"likeness-{state.file_name(audit, view, 'answers')}.csv"
     return (
-        f'<p class="lk-asked-pager"><span>{text}</span>{links} <a class="lk-button" href="{csv}" download>Answers as '
-        'CSV</a> <button type="button" class="lk-button" data-back>Back to the cell</button></p>'
+        f'<p class="lk-asked-pager"><span>{text}</span>{links} <a class="lk-button" href="{csv}" '
+        f'download="{name}">Answers as CSV</a> <button type="button" class="lk-button" data-back>Back to the cell'
+        "</button></p>"
     )
 
 
@@ -173,7 +183,7 @@ def _link(text: str, query: str) -> str:
 def answers_table(audit: Audit, view: NeutralityView, shown: Heat) -> pd.DataFrame:
     """The open cell's answers for download, a row each; probabilities in a column for each option."""
     row, asked = data.open_cell(shown, view)
-    columns = data.answers_of(audit, asked).columns
+    columns, offered = data.answers_of(audit, asked).columns, names.offered(audit, asked)
     table = behind(audit, asked, row.professions, view.answer if view.answer in columns else "")
     numbers = ("row", "paraphrase", "rotation")
     plain = table.drop(columns=["probabilities"])
@@ -183,5 +193,7 @@ def answers_table(audit: Audit, view: NeutralityView, shown: Heat) -> pd.DataFra
     named = pd.DataFrame(chances, columns=[f"probability_{name}" for name in columns[:-1]], index=table.index)
     ids = audit.generations["id"].to_numpy()
     plain.insert(0, "model", asked.model)
+    if names.casting(asked):
+        plain["answer_as_offered"] = [offered.get(answer, "") for answer in plain["answer"]]
     plain["image"] = [str(ids[at]) if at >= 0 else "" for at in table["row"]]
     return pd.concat([plain.drop(columns="row"), named], axis=1)

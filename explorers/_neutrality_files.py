@@ -29,9 +29,16 @@ def table(stores: Mapping[str, Audit], params: Params) -> pd.DataFrame:
     audit, of = stores[view.audit], first(params, "of")
     shown = data.heat(audit, view)
     if of == "answers" and shown is not None:
-        return answers.answers_table(audit, view, shown)
-    if of == "models" or shown is None:
-        return _models_table(audit, view, shown)
+        made = answers.answers_table(audit, view, shown)
+    elif of == "models" or shown is None:
+        made, of = _models_table(audit, view, shown), "models"
+    else:
+        made, of = _cells_table(audit, view, shown), ""
+    made.attrs["name"] = state.file_name(audit, view, of)
+    return made
+
+
+def _cells_table(audit: Audit, view: NeutralityView, shown: data.Heat) -> pd.DataFrame:
     columns = (*state.classes_of(audit, view), NEUTRAL, UNPARSED)
     rows = [
         {"row": row.label, "rows": row.kind, **_values(audit, view, asked, shown.cells[row.key, asked.column], columns)}

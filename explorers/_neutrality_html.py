@@ -171,13 +171,13 @@ def notes_html(audit: Audit, shown: Heat) -> str:
     return f'<h3>Who was asked</h3><ul class="lk-spread">{items}</ul>'
 
 
-def files_html(view: NeutralityView) -> str:
+def files_html(audit: Audit, view: NeutralityView) -> str:
     """The downloads of the heatmap."""
-    link = escape(to_address(view))
+    link, name = escape(to_address(view)), f"likeness-{state.file_name(audit, view)}"
     return (
-        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}" download>Download CSV</a> '
+        f'<p class="lk-actions"><a class="lk-button" href="csv/{SLUG}?{link}" download="{name}.csv">Download CSV</a> '
         f'<button type="button" class="lk-button" data-figure="data/{SLUG}/heatmap?{link}" '
-        f'data-png="likeness-{SLUG}.png">Download PNG</button></p>'
+        f'data-png="{name}.png">Download PNG</button></p>'
     )
 
 

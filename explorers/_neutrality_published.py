@@ -53,6 +53,7 @@ class Published:
     table: str = ""
 
 
+@lru_cache(maxsize=8)
 def styles(direction: str) -> tuple[str, ...]:
     """The styles that the paper asked in."""
     if direction in IMAGES:
@@ -90,6 +91,17 @@ def figures(direction: str, style: str, attribute: str, measure: str) -> tuple[P
         return ()
     table = cells().query("direction == @direction and probe == @style and attribute == @attribute")
     return tuple(_cell(row, measure) for _, row in table.iterrows())
+
+
+@lru_cache(maxsize=128)
+def known(direction: str, style: str, attribute: str) -> bool:
+    """Whether the paper gives a figure of any measure: `figures` without the work of making them."""
+    if attribute not in ATTRIBUTES or style not in styles(direction):
+        return False
+    if direction in IMAGES:
+        return bool(((_images()["direction"] == direction) & (_images()["attribute"] == attribute)).any())
+    tables = [cells().loc[cells()["direction"] == direction], *([_accuracy()] if direction == "image-to-text" else [])]
+    return any(((one["probe"] == style) & (one["attribute"] == attribute)).any() for one in tables)
 
 
 def _cell(row: pd.Series, measure: str) -> Published:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from backend.store import Audit
 from explorers import _neutrality_published as published
+from explorers._file_names import file_stem
 from explorers._neutrality_measures import MEASURES
 from explorers._published_neutrality import PROBES
-from explorers._shared import Params, address, first
+from explorers._shared import Params, address, first, params_of
 
 SLUG = "neutrality"
 DIRECTIONS = {
@@ -213,6 +214,18 @@ def from_params(stores: Mapping[str, Audit], params: Params) -> NeutralityView:
     return replace(view, models=tuple(name for name in models_of(audit, view) if name in wanted))
 
 
+@lru_cache(maxsize=512)
+def without(audit: Audit, view: NeutralityView, name: str, value: str) -> str:
+    """What a view lacks where another direction, style, attribute or culture is chosen (`name`): " (no answers)" where
+    nothing at all would be shown, " (published only)", " (other models)" where those chosen were not asked, or ""."""
+    chosen = from_params({audit.name: audit}, params_of(to_address(replace(view, **{name: value}))))
+    if series_of(audit, chosen):
+        return " (other models)" if view.models and not chosen.models else ""
+    every = styles_of(audit, chosen.direction) if chosen.style == COMPARE else [chosen.style]
+    known = any(published.known(chosen.direction, style, chosen.attribute) for style in every)
+    return " (published only)" if known else " (no answers)"
+
+
 def _whole(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 and int(text) > 0 else 1
 
@@ -238,6 +251,12 @@ def to_address(view: NeutralityView) -> str:
         answer=view.answer,
         n=view.page if view.page > 1 else "",
     )
+
+
+def file_name(audit: Audit, view: NeutralityView, of: str = "") -> str:
+    """What a download of a view is called, without "likeness-" and its ending; `of` is the table or chart."""
+    measure = measure_of(audit, view) if of != "answers" else ""
+    return file_stem(SLUG, of, view.direction, view.style, view.attribute, view.culture, measure)
 
 
 def style_words(style: str) -> str:

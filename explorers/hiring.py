@@ -22,8 +22,10 @@ from explorers import _hiring_view as state
 from explorers import _hiring_words as words
 from explorers._charts import finish, png_html, unbroken
 from explorers._hiring_dialogue import Opened
+from explorers._hiring_missed import missed as missed_in
 from explorers._hiring_view import HiringView, to_address
 from explorers._live_ask_links import hire_html
+from explorers._missed import missed_html
 from explorers._shared import Params, View, escape, first, params_of
 from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, PNG, chart, drawer, steps, wire, without_audit
 
@@ -49,7 +51,8 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     def read(values: tuple[Any, ...]) -> Params:
         return _unpinned(stores, _params(values), params_of(str(values[-1] or "")))
 
-    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, entered=[made.query])
+    told = {"entered": [made.query], "missed": missed_in}
+    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, **told)
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
@@ -164,19 +167,19 @@ def _choices(audit: Audit, view: HiringView, shown: Opened | None) -> list[Any]:
     ]
 
 
-def _updates(audit: Audit, view: HiringView) -> list[Any]:
-    """One update per component of `outputs` in build, in their order."""
+def _updates(audit: Audit, view: HiringView, missed: str = "") -> list[Any]:
+    """One update per component of `outputs` in build, in their order. `missed` says what an address names in vain."""
     shown, listed = dialogue.opened(audit, view), data.bars(audit, view)
     opened = (shown.occupation, shown.model) if shown and not view.control else ("", "")
     board = bars.legend_html(listed, audit) + bars.bars_html(audit, view, listed, opened) + bars.files_html(view)
     filled = [
         words.heading_html() + hire_html("Try it with two names of your own"),
-        words.state_html(audit, view) or parts.without_html(audit),
+        missed_html(missed) + (words.state_html(audit, view) or parts.without_html(audit)),
         scatter.scatter_html(audit, view),
         answers.order_html(audit, view),
         *_models(audit, view),
         answers.answers_html(audit, view),
-        parts.bars_head_html(listed),
+        parts.bars_head_html(audit, view, listed),
         board,
         gr.Column(visible=shown is not None),
         dialogue.panel_html(audit, view, shown),
@@ -193,5 +196,7 @@ def _models(audit: Audit, view: HiringView) -> list[Any]:
     source = f"audit {view.audit}; upright lines: all occupations, 95 % intervals"
     source += f"<br>hollow: published, {published.SOURCE}, Tables 1 and 2" if state.theirs_of(view) else ""
     drawn = finish(figure, "Bias difference by occupation, model by model", source)
-    below = png_html("lk-hire-models", f"{SLUG}-models", f"csv/{SLUG}?{escape(to_address(view))}&amp;of=bars")
+    below = png_html(
+        "lk-hire-models", state.file_name(view, "models"), f"csv/{SLUG}?{escape(to_address(view))}&amp;of=bars"
+    )
     return [beside.models_html(audit, view), gr.Plot(drawn, visible=True), below]

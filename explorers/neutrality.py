@@ -15,10 +15,13 @@ from explorers import _neutrality_charts as charts
 from explorers import _neutrality_files as files
 from explorers import _neutrality_html as parts
 from explorers import _neutrality_models as beside
+from explorers import _neutrality_names as casting
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers._charts import finish, plot_options, png_html, unbroken
+from explorers._missed import missed_html
 from explorers._neutrality_cautions import cautions_html
+from explorers._neutrality_missed import missed as missed_in
 from explorers._neutrality_published import SOURCE
 from explorers._neutrality_view import NeutralityView, to_address
 from explorers._shared import Params, View, escape, first, params_of
@@ -78,7 +81,8 @@ def build(stores: Mapping[str, Audit], address_bar: gr.HTML) -> View:
     def read(values: tuple[Any, ...]) -> Params:
         return _unpinned(stores, _params(values), params_of(str(values[-1] or "")))
 
-    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, entered=[made.query])
+    told = {"entered": [made.query], "missed": missed_in}
+    return wire(stores, address_bar, made, inputs, read=read, state=state, updates=_updates, **told)
 
 
 def _params(values: tuple[Any, ...]) -> dict[str, list[str]]:
@@ -151,9 +155,23 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         pairs = gr.HTML(**BOARD)
     with gr.Accordion("How to read this", open=False):
         gr.Markdown(HOW)
+        told = gr.HTML(**BOARD)
     with gr.Accordion("What this cannot show", open=False):
         gr.Markdown(CANNOT)
-    made.shown = [heading, sentence, *models, bars, heat_controls, heat, for_spread, said, *spread, for_pairs, pairs]
+    made.shown = [
+        heading,
+        sentence,
+        *models,
+        bars,
+        heat_controls,
+        heat,
+        for_spread,
+        said,
+        *spread,
+        for_pairs,
+        pairs,
+        told,
+    ]
     return made
 
 
@@ -163,25 +181,24 @@ def _box(label: str, name: str, width: int) -> gr.Dropdown:
 
 def _choices(audit: Audit, view: NeutralityView) -> list[Any]:
     """The updates of the controls."""
-    own = state.asked_of(audit)
-    only = ", published only"
-    directions = [
-        (words_ + ("" if any(one.direction == name for one in own) else only), name)
-        for name, words_ in state.DIRECTIONS.items()
-    ]
-    mine = {one.style for one in own if one.direction == view.direction}
-    styles = [(state.style_words(s) + ("" if s in mine else only), s) for s in state.styles_of(audit, view.direction)]
+
+    def marked(name: str, options: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [(said + state.without(audit, view, name, value), value) for said, value in options]
+
+    directions = [(said, name) for name, said in state.DIRECTIONS.items()]
+    styles = [(state.style_words(style), style) for style in state.styles_of(audit, view.direction)]
     styles += [("Compare styles", state.COMPARE)] if len(styles) > 1 else []
+    attributes = [(name, name) for name in state.attributes_of(audit, view.direction)]
     cultures = state.cultures_of(audit, view.direction, view.style, view.attribute)
     named = [(name, name) for name in cultures] + ([("Compare", state.COMPARE)] if len(cultures) > 1 else [])
     measures = [(said, name) for name, said in state.measures_of(audit, view).items()]
     models = [(words.title_of(audit, name), name) for name in state.models_of(audit, view)]
     return [
         view.audit,
-        gr.Dropdown(directions, value=view.direction),
-        gr.Dropdown(styles, value=view.style),
-        gr.Dropdown(state.attributes_of(audit, view.direction), value=view.attribute),
-        gr.Dropdown(named, value=view.culture or None, visible=len(cultures) > 0),
+        gr.Dropdown(marked("direction", directions), value=view.direction),
+        gr.Dropdown(marked("style", styles), value=view.style),
+        gr.Dropdown(marked("attribute", attributes), value=view.attribute),
+        gr.Dropdown(marked("culture", named), value=view.culture or None, visible=len(cultures) > 0),
         gr.Dropdown(measures, value=state.measure_of(audit, view)),
         gr.Dropdown(models, value=list(view.models), multiselect=True, visible=len(models) > 1),
         gr.Checkbox(value=view.published),
@@ -192,8 +209,8 @@ def _choices(audit: Audit, view: NeutralityView) -> list[Any]:
     ]
 
 
-def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
-    """One update per component of `outputs` in build, in their order."""
+def _updates(audit: Audit, view: NeutralityView, missed: str = "") -> list[Any]:
+    """One update per component of `outputs` in build, in their order. `missed` says what an address names in vain."""
     shown, measure = data.heat(audit, view), state.measure_of(audit, view)
     source = f"answers to neutral inputs; audit {view.audit}; lines: 95 % intervals"
     source += f"; hollow: published, {SOURCE}" if charts.published_of(audit, view) else ""
@@ -201,12 +218,13 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
     csv = f"csv/{SLUG}?{escape(to_address(view))}&amp;of=models"
     title = f"{words.SHORT[measure]} of {view.attribute}, model by model"
     blank = not figure.data
+    said = words.sentence_html(audit, view, shown) + cautions_html(audit, view, shown.columns) if shown else ""
     filled = [
         words.heading_html(audit, view),
-        words.sentence_html(audit, view, shown) + cautions_html(audit, view, shown.columns) if shown else "",
+        missed_html(missed) + said,
         beside.models_html(audit, view, shown),
         gr.Plot(visible=False) if blank else gr.Plot(finish(figure, title, source), visible=True),
-        "" if blank else png_html("lk-neutral-models-chart", f"{SLUG}-models", csv),
+        "" if blank else png_html("lk-neutral-models-chart", state.file_name(audit, view, "models"), csv),
         beside.bars_html(audit, view, shown),
         gr.Column(visible=shown is not None),
         _board(audit, view, shown),
@@ -214,6 +232,7 @@ def _updates(audit: Audit, view: NeutralityView) -> list[Any]:
         *_spread(audit, view, shown, source),
         gr.Accordion(visible=len(state.classes_of(audit, view)) > 2),
         beside.pairs_html(audit, view, shown),
+        casting.how_html(audit, view),
     ]
     return [*_choices(audit, view), *map(unbroken, filled)]
 
@@ -223,7 +242,7 @@ def _spread(audit: Audit, view: NeutralityView, shown: data.Heat | None, source:
         return ["", gr.Plot(visible=False), ""]
     figure = charts.spread_figure(audit, view, shown)
     title = f"{words.SHORT[shown.measure]} of {view.attribute}, by wording and first option"
-    below = png_html("lk-neutral-spread", f"{SLUG}-wording")
+    below = png_html("lk-neutral-spread", state.file_name(audit, view, "wording"))
     return [beside.spread_html(audit, view, shown), gr.Plot(finish(figure, title, source), visible=True), below]
 
 
@@ -231,7 +250,7 @@ def _board(audit: Audit, view: NeutralityView, shown: data.Heat | None) -> str:
     if shown is None:
         return parts.without_html(audit, view) + parts.published_link(view)
     left = parts.legend_html(audit, view, shown) + parts.heat_html(audit, view, shown)
-    left += parts.files_html(view) + parts.left_out_html(audit, view) + parts.published_link(view)
+    left += parts.files_html(audit, view) + parts.left_out_html(audit, view) + parts.published_link(view)
     left += parts.notes_html(audit, shown)
     wide = " lk-neutral-wide" if len(shown.columns) > BESIDE else ""
     return f'<div class="lk-neutral{wide}"><div>{left}</div>{answers.panel_html(audit, view, shown)}</div>'

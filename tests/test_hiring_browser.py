@@ -84,8 +84,12 @@ def test_marks_bars_and_dialogues_by_keyboard_and_the_way_back(open_page, served
     with page.expect_download() as download:
         page.locator("#lk-hire-marks button[data-figure]").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    other = open_page(page.url)
-    expect(other.locator("#lk-hire-dialogue")).to_contain_text("Gus is named first, Ana second")
+    with page.expect_download() as download:
+        page.locator("#lk-hire-board a[download]").click()
+    assert download.value.suggested_filename == "likeness-hiring-different-consistency.csv"
+    page.goto(f"{page.url}&m=nobody")
+    expect(page.locator("#lk-hire-dialogue")).to_contain_text("Gus is named first, Ana second")
+    expect(page.get_by_role("status").filter(has_text="no model “nobody”")).to_be_visible()
 
 
 def test_a_phone_scrolls_its_tabs_and_nothing_else(open_page, served):  # noqa: F811

@@ -17,17 +17,20 @@ from starlette.testclient import TestClient
 import app
 from backend.hiring_texts import Job
 from backend.metrics.hiring import MEASURES, Estimate, dialogues, estimates
+from backend.probes.base import Prompt, ranked
 from backend.store import Audit, write_hiring, writing
 from explorers import EXPLORERS, GROUPS, hiring
 from explorers import _hiring as data
 from explorers import _hiring_answers as answers
 from explorers import _hiring_bars as bars
 from explorers import _hiring_dialogue as dialogue
+from explorers import _hiring_html as parts
 from explorers import _hiring_models as beside
 from explorers import _hiring_published as published
 from explorers import _hiring_scatter as scatter
 from explorers import _hiring_view as state
 from explorers import _hiring_words as words
+from explorers._hiring_missed import missed
 from explorers._shared import escape as html_of
 from explorers._tabs import groups_html
 
@@ -258,6 +261,79 @@ def test_the_list_puts_own_occupations_first_and_searches(stores, audit):
     assert (same.measure, same.theirs) == ("confirmation", ())
 
 
+def test_the_head_of_the_list_says_how_many_occupations_stand_apart(stores, audit, monkeypatch):
+    held = data.by_row(audit, MADE, "different")
+    whole = data.overall(audit, MADE, "different")["bias_difference"].value
+    own = [one["bias_difference"] for one in held.values()]
+    known = [one for one in own if not one.why]
+    beyond = [one for one in known if whole < one.low or whole > one.high]
+    found = data.apart(audit, MADE, "different", "bias_difference")
+    assert (found.rows, found.known, found.apart) == (4, len(known), len(beyond))
+    view = view_of(stores, "audit=hired")
+    text = parts.bars_head_html(audit, view, data.bars(audit, view))
+    assert f"{len(beyond)} of {len(known)} occupations" in text
+    assert (
+        f"differ from its overall value, {words.number(whole, 'bias_difference')}, beyond their 95 % interval" in text
+    )
+    assert "the order among the others cannot be told from chance" in text
+    named = replace(view, order="name")
+    assert "what sets the others apart can be chance" in parts.bars_head_html(audit, named, data.bars(audit, named))
+    assert "lk-hire-apart" not in parts.bars_head_html(stores["plain"], view, data.bars(stores["plain"], view))
+
+
+def made_rows(*values):
+    """Occupations whose interval is 0.1 to either side; of None all pairs agree on 0."""
+    return {
+        f"job {at}": {
+            name: Estimate(0.0, NAN, NAN, 8, 16, "alike") if v is None else Estimate(v, v - 0.1, v + 0.1, 8, 16)
+            for name in MEASURES
+        }
+        for at, v in enumerate(values)
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (
+            [0.5, 0.25, 0.2, 0.1, *[0.2] * 40],
+            "2 of 44 occupations differ from its overall value, 20 %, beyond their 95 % interval; of so many intervals "
+            "about 2 would miss it by chance alone; the order among the others cannot be told from chance.",
+        ),
+        ([0.2, 0.25, None], "0 of 2 occupations (1 more have no interval) differ from its overall value, 20 %, beyond"),
+        ([None, None], "0 % in all 2 occupations, so there is nothing to order."),
+    ],
+)
+def test_occupations_apart_by_hand(stores, audit, monkeypatch, values, said):
+    rows = made_rows(*values)
+    rows["job 3"] = rows.get("job 3") and dict.fromkeys(MEASURES, Estimate(0.1, 0.0, 0.19, 8, 16))
+    rows = {name: held for name, held in rows.items() if held}
+    whole = Estimate(0.0, NAN, NAN, 8, 32, "alike") if values == [None, None] else Estimate(0.2, 0.15, 0.25, 8, 32)
+    monkeypatch.setattr(data, "by_row", lambda *_: rows)
+    monkeypatch.setattr(data, "overall", lambda *_: dict.fromkeys(MEASURES, whole))
+    view = view_of(stores, "audit=hired&measure=consistency")
+    shown = data.Bars("consistency", "different", (MADE,), (), tuple(rows), 0)
+    assert said in parts.apart_words(audit, view, shown, MADE)
+
+
+def test_a_chart_whose_marks_lie_on_one_edge_says_so(stores, audit, monkeypatch):
+    assert parts.edges_html(audit, [MADE], ("different", "same")) == ""
+    monkeypatch.setattr(data, "by_row", lambda *_: made_rows(None, None))
+    text = scatter.scatter_html(audit, view_of(stores, "audit=hired&kind=different"))
+    assert "Confirmation is 0 % in all 2 occupations, for pairs of a woman’s and a man’s name; these marks lie" in text
+    assert "Consistency is 0 %" in text and "these marks lie on the left edge." in text
+    monkeypatch.setattr(data, "by_row", lambda *_: made_rows(None, 0.2))
+    assert parts.edges_html(audit, [MADE], ("different", "same")) == ""
+
+
+def test_ties_are_told_as_they_are_counted():
+    """What "How to read this" says of ties, against the code that ranks options."""
+    prompt = Prompt("?", ("No", "Yes"))
+    assert ranked(prompt, [-1.0, -1.0], [1, 1]).option == 0
+    assert ranked(prompt, [-1.0, -1.0 + 1e-9], [1, 1]).option == 1
+    assert "by however little; of equal scores the\none that was shown first" in parts.HOW
+
+
 def test_bars_begin_at_zero_and_tell_few_pairs_apart():
     half = bars._bar(Estimate(0.5, 0.25, 0.75, 8, 16), "bias_difference")
     assert "left:50.0%;width:25.0%;color:#e08214" in half and "left:62.5%;width:25.0%" in half
@@ -367,6 +443,30 @@ def test_addresses_restore_the_view_and_strange_ones_fall_back(stores):
     assert len(view_of(stores, "q=" + "a" * 500).query) == state.LONGEST_QUERY
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("audit=hired", ""),
+        ("audit=hired&kind=same&measure=bias_difference&row=nurse&first=Ana&second=Gus&column=made-hire&only=men", ""),
+        ("audit=hired&m=made-hire&m=gpt&pm=GPT-9", "no model “gpt”, no published model “GPT-9”"),
+        ("audit=hired&row=<b>&first=Ana&second=Nobody", "no occupation “<b>”, no pair “Ana, Nobody”"),
+        ("audit=lost&kind=k&measure=m&order=o&only=x", "no audit “lost”, no kind of pairs “k”, no measure “m” and 2"),
+    ],
+)
+def test_what_an_address_names_in_vain_is_said(stores, query, said):
+    found = missed(stores, parse_qs(query))
+    assert (f"The address names what is not here ({said}" in found) if said else found == ""
+    assert "shown is bias difference, different gender and control, of the audit hired" in found or not said
+
+
+def test_what_was_missed_stands_above_the_first_words(stores, audit):
+    view = view_of(stores, "audit=hired")
+    shown = hiring._updates(audit, view, missed(stores, parse_qs("audit=hired&row=<b>")))
+    assert shown[11].startswith('<p class="lk-near-missed" role="status">The address names what is not here (no occup')
+    assert "“&lt;b&gt;”" in shown[11]
+    assert "lk-near-missed" not in hiring._updates(audit, view)[11]
+
+
 def test_what_nobody_chose_is_not_pinned(stores):
     held = ["hired", [], "both", True, [], "bias_difference", "name", "", "nurse", "Ana|Gus", "tab=hiring&audit=hired"]
     view = view_of(stores, "audit=hired")
@@ -397,6 +497,23 @@ def test_tables_and_figures_for_download(stores, client):
             assert answer.status_code == 200 and json.loads(answer.content)["layout"]["meta"]["source"]
     text = client.get("/csv/hiring?audit=hired&of=bars").text
     assert text.startswith("\ufeffoccupation,measure,kind,model")
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("", "hiring-measures"),
+        ("of=bars", "hiring-different-bias-difference"),
+        ("of=bars&kind=same&measure=order_effect", "hiring-same-order-effect"),
+        ("of=answers", "hiring-answers"),
+        ("of=dialogues&control=1&only=unparsed", "hiring-dialogues-same-unparsed"),
+        ("of=%22%0Ax", "hiring-measures"),
+    ],
+)
+def test_a_download_is_called_by_what_it_holds(client, stores, query, name):
+    sent = client.get(f"/csv/hiring?audit=hired&{query}").headers["content-disposition"]
+    assert sent == f'attachment; filename="likeness-{name}.csv"'
+    assert f'download="likeness-{name}.csv"' in shown_html(stores, f"audit=hired&{query}") or "unparsed" in name
 
 
 def test_hostile_names_and_occupations_are_text(tmp_path, monkeypatch):

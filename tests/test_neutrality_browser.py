@@ -58,9 +58,13 @@ def test_attributes_cells_by_keyboard_and_the_way_back(open_page, served):  # no
     expect(panel.locator(".lk-asked-pager")).to_contain_text("answer")
     with page.expect_download() as download:
         page.locator("button[data-figure]").click()
+    assert download.value.suggested_filename == "likeness-neutrality-text-to-text-informed-direct-gender-ag.png"
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    other = open_page(page.url)
-    expect(other.locator("#lk-neutral-answers h3")).to_contain_text("accountant")
+    page.goto(f"{page.url}&m=nobody")
+    expect(page.locator("#lk-neutral-answers h3")).to_contain_text("accountant")
+    expect(page.get_by_role("status").filter(has_text="no model “nobody”")).to_be_visible()
+    choose(page, "lk-neutral-attribute", "age")
+    expect(page.get_by_text("The address names what is not here")).to_have_count(0)
 
 
 def test_a_phone_has_a_drawer_and_no_sideways_scrolling(open_page, served):  # noqa: F811

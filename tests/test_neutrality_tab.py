@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 from urllib.parse import parse_qs
 
@@ -14,17 +15,22 @@ from starlette.testclient import TestClient
 
 import app
 from backend.metrics.neutrality import measures, pairwise, tally
+from backend.probe_plan import wording
+from backend.probes.prompts import OPTIONS, read_options, read_styles
+from backend.probes.vision import UNKNOWN as WORDS_UNKNOWN
 from explorers import _neutrality as data
 from explorers import _neutrality_answers as answers
 from explorers import _neutrality_cautions as cautions
 from explorers import _neutrality_charts as charts
 from explorers import _neutrality_models as beside
+from explorers import _neutrality_names as casting
 from explorers import _neutrality_published as published
 from explorers import _neutrality_view as state
 from explorers import _neutrality_words as words
 from explorers import neutrality
 from explorers._neutrality_html import heat_html, notes_html
 from explorers._neutrality_measures import MEASURES, _weights, cells_of, pairs_of, resampled
+from explorers._neutrality_missed import missed
 from explorers._neutrality_view import Asked
 from explorers._shared import escape as html_of
 from explorers._shared import labour_force
@@ -136,6 +142,9 @@ def test_groups_and_fifths_hold_every_profession_once(audit):
     assert [len(row.professions) for row in bands] == [30] * 5
     assert [row.women for row in bands] == sorted(row.women for row in bands)
     assert data.grouped("group", ("nobody",))[0].label == data.OTHER
+    single = data.grouped("profession", (*professions, "nobody"))
+    assert [row.women for row in single[:-1]] == (labour_force()["pct_women"] / 100).tolist()
+    assert np.isnan(single[-1].women)
 
 
 def test_the_labour_force_is_on_the_scale_of_ag(stores, audit):
@@ -206,6 +215,36 @@ def test_a_hostile_address_opens_a_view(stores, audit, query):
     assert "<script" not in text.lower()
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", ""),
+        ("attribute=race&measure=ag&row=b%3Afourth&column=made-lm%2Fblind-direct%2F", ""),
+        ("style=informed-indirect&culture=compare&m=made-lm&answer=unparsed&rows=band&order=alike", ""),
+        ("m=made-lm&m=gpt-9", "no model “gpt-9”"),
+        (
+            "attribute=size&direction=up&style=sly&culture=Mars",
+            "no direction “up”, no style “sly”, no attribute “size” ",
+        ),
+        ("row=p%3Anobody&column=x&answer=<b>", "no row “p:nobody”, no column “x”, no answer “<b>”"),
+        ("audit=lost&measure=m&rows=r&order=o", "no audit “lost”, no measure “m”, no kind of rows “r” and 1 more"),
+    ],
+)
+def test_what_an_address_names_in_vain_is_said(stores, query, said):
+    params = parse_qs(query)
+    found = missed(stores, params)
+    assert (f"({said}" in found) if said else found == ""
+    assert missed(stores, parse_qs(state.to_address(view_of(stores, query)))) == "" or "row=" in query
+
+
+def test_what_was_missed_stands_above_the_first_words(stores, audit):
+    said = missed(stores, {"attribute": ["<b>size"]})
+    shown = neutrality._updates(audit, view_of(stores), said)
+    assert shown[13].startswith('<p class="lk-near-missed" role="status">The address names what is not here (no attrib')
+    assert "“&lt;b&gt;size”): shown is gender, text to text, informed-direct, of the audit probed.</p>" in shown[13]
+    assert "lk-near-missed" not in neutrality._updates(audit, view_of(stores))[13]
+
+
 def test_ag_becomes_delta_ag_where_there_are_more_classes(stores, audit):
     assert state.measure_of(audit, view_of(stores, "attribute=gender")) == "ag"
     assert state.measure_of(audit, view_of(stores, "attribute=race&measure=ag")) == "delta_ag"
@@ -228,6 +267,38 @@ def test_columns_of_styles_and_cultures(stores, audit):
     assert {asked.style for asked in several[2:5]} == {"informed-indirect"}
     chosen = state.series_of(audit, view_of(stores, "style=compare&culture=India&m=made-lm"))
     assert [asked.culture for asked in chosen] == ["", "", "India", "India"]
+
+
+def test_choices_without_answers_are_marked_and_addresses_restore_them(stores, audit, monkeypatch):
+    own = (LM, LM._replace(attribute="tone"), LM._replace(style="blind-direct"))
+    own += (LM._replace(model="made-vlm", direction="image-to-text"),)
+    monkeypatch.setattr(state, "asked_of", lambda _: own)
+    monkeypatch.setitem(audit.probes.sources["made-lm"].classes, "tone", ("male", "female"))
+    state.without.cache_clear()
+
+    def labels(query):
+        view = view_of(stores, query)
+        made = neutrality._choices(audit, view)
+        assert [box.value for box in made[1:4]] == [view.direction, view.style, view.attribute]
+        return [{value: said for said, value in box.choices} for box in made[1:4]]
+
+    directions, styles, attributes = labels("attribute=tone")
+    assert directions["text-to-text"] == "Text to text" and directions["image-to-text"] == "Image to text"
+    assert directions["text-to-image"] == "Text to image (published only)"  # tone is not asked there: gender is shown
+    assert styles["informed-direct"].endswith("(informed-direct)")
+    assert styles["blind-direct"].endswith("(blind-direct) (no answers)")
+    assert attributes == {"gender": "gender", "tone": "tone"} | {n: f"{n} (published only)" for n in ("race", "age")}
+    assert labels("m=made-lm")[0]["image-to-text"] == "Image to text (other models)"
+    assert view_of(stores, "style=blind-direct&attribute=tone").style == "blind-direct"
+    state.without.cache_clear()
+
+
+@pytest.mark.parametrize("direction", state.DIRECTIONS)
+def test_what_the_paper_has_is_known_without_making_it(direction):
+    for style in state.STYLES:
+        for attribute in (*published.ATTRIBUTES, "tone"):
+            made = [published.figures(direction, style, attribute, measure) for measure in MEASURES]
+            assert published.known(direction, style, attribute) == any(made)
 
 
 def test_models_with_other_classes_are_left_out_and_named(stores, audit, monkeypatch):
@@ -331,6 +402,64 @@ def test_the_answers_behind_a_cell(stores, audit):
     assert "lk-shares" in html
 
 
+CAST = Asked("made-lm", "text-to-text", "informed-indirect", "gender", "India")
+
+
+def with_wording(audit, monkeypatch, asked, change=""):
+    """The audit's source with the hash of what the shipped files offer in a casting question."""
+    styles = {style.name: style for style in read_styles()}
+    one = next(o for o in read_options() if (o.attribute, o.probe, o.culture) == ("gender", "indirect", asked.culture))
+    name = f"{asked.direction}/{asked.style}/{asked.attribute}/{asked.culture}"
+    digest = wording(styles[f"{asked.direction}/{asked.style}"], one, letters=True)
+    source = replace(audit.probes.sources[asked.model], wordings={name: digest + change})
+    monkeypatch.setitem(audit.probes.sources, asked.model, source)
+
+
+def test_casting_questions_say_which_name_stood_for_which_class(stores, audit, monkeypatch):
+    query = "style=informed-indirect&culture=India&m=made-lm&row=all&column=made-lm%2Finformed-indirect%2FIndia"
+    with_wording(audit, monkeypatch, CAST)
+    listed = tomllib.loads(OPTIONS.read_text(encoding="utf-8"))["options"]
+    held = next(one["classes"] for one in listed if one.get("culture") == "India")
+    assert casting.offered(audit, CAST) == {n: row[0] for n, row in held.items()} | {"no preference": "no preference"}
+    view = view_of(stores, query)
+    html = answers.panel_html(audit, view, data.heat(audit, view))
+    assert "Offered for the classes: male: “Abhishek Bachchan”, female: “Aishwarya Rai”." in html
+    assert 'male<small class="lk-stood">“Abhishek Bachchan”</small>' in html
+    assert "no preference<small" not in html
+    raw = neutrality.table(stores, parse_qs(query + "&of=answers"))
+    assert set(zip(raw["answer"], raw["answer_as_offered"], strict=True)) == {
+        ("male", "Abhishek Bachchan"),
+        ("female", "Aishwarya Rai"),
+        ("no preference", "no preference"),
+        ("unparsed", ""),
+    }
+    how = casting.how_html(audit, view_of(stores))  # of the direct question, too
+    assert "Casting questions about gender offered India (male: “Abhishek Bachchan”, female: “Aishwarya Rai”)." in how
+    assert casting.how_html(audit, view_of(stores, "direction=text-to-image")) == ""
+
+
+def test_names_are_told_only_where_the_audit_has_the_hash_of_the_files(stores, audit, monkeypatch):
+    view = view_of(stores, "style=informed-indirect&culture=India&m=made-lm")
+    for change in (None, "0"):
+        if change:
+            with_wording(audit, monkeypatch, CAST, change)
+        html = answers.panel_html(audit, view, data.heat(audit, view))
+        assert "What was offered for each class is not known here" in html
+        assert "Bachchan" not in html + casting.how_html(audit, view)
+    with_wording(audit, monkeypatch, CAST)
+    monkeypatch.setitem(audit.probes.sources["made-lm"].classes, "gender", ("female", "male"))
+    assert casting.offered(audit, CAST) == {}
+    assert "Offered" not in answers.panel_html(audit, view_of(stores), data.heat(audit, view_of(stores)))
+
+
+def test_answers_to_words_that_a_model_does_not_know_are_marked(stores, audit, monkeypatch):
+    view = view_of(stores, "m=made-lm")
+    assert "does not know all words" not in answers.panel_html(audit, view, data.heat(audit, view))
+    noted = replace(audit.probes.sources["made-lm"], note=f"Shown: nothing. {WORDS_UNKNOWN}")
+    monkeypatch.setitem(audit.probes.sources, "made-lm", noted)
+    assert f"{WORDS_UNKNOWN} Which ones is not stored" in answers.panel_html(audit, view, data.heat(audit, view))
+
+
 def test_pages_of_answers(stores, audit):
     last = view_of(stores, "row=all&column=made-lm%2Finformed-direct%2F&n=900")
     html = answers.panel_html(audit, last, data.heat(audit, last))
@@ -371,6 +500,30 @@ def test_tables_and_the_figure_for_its_png(client):
     figure = json.loads(client.get("/data/neutrality/heatmap?rows=profession").content)
     assert np.array(figure["data"][0]["z"], dtype=object).shape == (42, 3)
     assert figure["layout"]["meta"]["question"].startswith("AG of gender")
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("", "neutrality-text-to-text-informed-direct-gender-ag"),
+        ("attribute=race&of=models", "neutrality-models-text-to-text-informed-direct-race-delta-neutrality"),
+        (
+            "of=answers&style=informed-indirect&culture=India",
+            "neutrality-answers-text-to-text-informed-indirect-gender-india",
+        ),
+        ("of=%22%0Ax&style=compare&measure=unparsed", "neutrality-text-to-text-compare-gender-us-unparsed"),
+    ],
+)
+def test_a_download_is_called_by_what_it_holds(client, stores, audit, query, name):
+    sent = client.get(f"/csv/neutrality?audit=probed&{query}").headers["content-disposition"]
+    assert sent == f'attachment; filename="likeness-{name}.csv"'
+    html = "".join(part for part in neutrality._updates(audit, view_of(stores, query)) if isinstance(part, str))
+    assert f'download="likeness-{name}.csv"' in html or "of=models" in query
+
+
+def test_hostile_attributes_make_harmless_file_names(stores, audit):
+    view = replace(view_of(stores), attribute='../Größe"\r\n<b>', culture="中文" * 100)
+    assert state.file_name(audit, view, "answers") == "neutrality-answers-text-to-text-informed-direct-grosse-b"
 
 
 def test_an_audit_without_probes_shows_what_to_run_and_the_published_figures(stores, audit, monkeypatch):

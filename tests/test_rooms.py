@@ -159,6 +159,9 @@ ROOMS = {
     "explorers._neighbours_links": {"backend.neighbours", "backend.store", "explorers._*"},
     "explorers._neighbours_picture": {"backend.neighbours", "backend.pictures", "backend.store", "explorers._*"},
     "explorers._neutrality": {"backend.metrics", "backend.store", "explorers._*", "scipy"},
+    "explorers._neutrality_names": {
+        *("backend.probe_plan", "backend.probes", "backend.spec", "backend.metrics", "backend.store", "explorers._*"),
+    },
     "explorers._query": {"starlette"},
     "explorers._serving": {"uvicorn"},
     "explorers._wiring": {"backend.store", "explorers._*", "gradio"},
