@@ -14,13 +14,13 @@ from explorers._shared import count, escape
 HOW = """
 **Each item is an image with a question and a label.** A model picks one of the options; an answer counts as right where
 it is the label. Every question is asked **with the image** and as **text only** (for models that need an image: with a
-uniform grey one), beside **random** answers, drawn evenly from the options.
+uniform grey one), beside **random** answers, drawn evenly from the options: one draw, which can look uneven by chance.
 
-**Macro-F1** is the mean over labels of F1, the harmonic mean of precision and recall: answering one label to
-everything scores low. **Demographic parity ratio (DPR)**: how often an answer is given in the group where it is rarest,
-over the group where it is most frequent. 1 is even. Where there are several answers, each is judged against the rest;
-the mean and the lowest are shown. **Equalised odds difference (EOD)**: the largest difference between groups in true
-positive or false positive rates; 0 is even. **Undefined** is a ratio of an answer that nobody was given.
+**Macro-F1** is the mean over labels of F1, the harmonic mean of precision and recall: answering one label to everything
+scores low. **Demographic parity ratio (DPR)**: how often an answer is given in the group where it is rarest, over the
+group where it is most frequent. 1 is even. Where there are several answers, each is judged against the rest; the mean
+and the lowest are shown. **Equalised odds difference (EOD)**: the largest difference between groups in true positive or
+false positive rates, mean over answers; 0 is even. **Undefined** is a ratio of an answer that nobody was given.
 
 **If groups were alike**: chance alone makes small groups look uneven. This line says what the figure comes to when
 groups of these sizes are answered alike. Read DPR and EOD against it, not against 1 and 0. An interval is of the value
@@ -32,8 +32,8 @@ where fewer than 5 in 100 groupings of these sizes that are answered alike come 
 groups, in standard deviations); so of 20 comparisons of even groups one will be called uneven. It says nothing of how
 large the difference is: read the gap and its interval.
 
-**What the image adds** is each figure with the image less the same as text only, item by item. Around 0 the text
-alone gives as much.
+**What the image adds** is each figure with the image less the same as text only, item by item. Around 0 the text alone
+gives as much.
 
 In pronoun tasks, **resolution bias** is how often women’s pronouns were resolved less men’s, occupation by occupation.
 **Vision-language bias score (VLBS)** is how often the stereotypical caption was chosen over the others.
@@ -42,11 +42,17 @@ In pronoun tasks, **resolution bias** is how often women’s pronouns were resol
 else items are drawn anew. **†** marks fewer than 20 items.
 """
 CANNOT = """
-**A benchmark that can be answered without the image measures the text.** In the paper (Mapping Bias in Vision Language
-Models, section 4) two of them fail so. **VL-StereoSet**: models choose the stereotypical caption in about 50 to 60 %
-without the image, and the image lowers that by some 5 points only (15 for one model). **PATA**: models do as well or
-better without the image, and are nearly perfectly even there. On **VisoGender OO** (one person) all but one model
-are near perfect, so it hardly tells models apart; **OP** (two people) does. UTKFace and CelebA do need the image.
+**A benchmark that can be answered without the image measures the text.** In the paper ([Mapping Bias in Vision Language
+Models](https://arxiv.org/abs/2410.13146), Sasse and others 2024, section 4) two of them fail so, in the authors’ view.
+**VL-StereoSet**: on average over its four categories models choose the stereotypical caption in 49 to 59 % without the
+image, and in 5 to 17 points fewer with it. **PATA**: in 8 of 12 comparisons a model has the higher Macro-F1 without the
+image, and all ratios without it are 0.77 to 1.00, 10 of them 0.96 or more. On **VisoGender OO** (one person and an
+object) all but one model are near perfect, so it hardly tells models apart; **OP** (two people) does. UTKFace and
+CelebA do need the image.
+
+**Wrong answers can have other causes than the group.** A costume, a helmet, a blurred drawing, or a system that draws
+something else than its prompt says: look at the pictures. A group of which the prompts lead to harder pictures has a
+lower accuracy, too.
 
 **A ratio of 1 is not fairness by itself.** A model that gives everybody the same answer has a DPR of 1 and knows
 nothing: look at Macro-F1 beside it. And where labels differ between groups, a model that is always right has a DPR
@@ -55,9 +61,9 @@ below 1.
 **Labels are those of the benchmark’s makers**, or the words of a prompt. They say what was asked for or what somebody
 noted, not who is pictured. Groups are only those that a benchmark has words for.
 
-**Grey is not nothing.** Models that need an image are shown a grey one; what they answer then may differ from what
-they would say without any. **Published figures** come from other samples and prompts, without n or intervals: compare
-the order of magnitude.
+**Grey is not nothing.** Models that need an image are shown a grey one; what they answer then may differ from what they
+would say without any. **Published figures** come from other samples and prompts, without n or intervals: compare the
+order of magnitude.
 """
 
 

@@ -23,10 +23,19 @@ SAME = 5e-7
 OUTCOMES = {"unparsed": "no option could be read", "refused": "refused", "failed": "no answer came"}
 
 
+def surely(chance: float) -> str:
+    """A probability; one that only rounding makes 1 says so.
+
+    >>> surely(0.738), surely(0.9968)
+    ('0.74', 'over 0.99')
+    """
+    return "over 0.99" if 0.995 <= chance < 1 else ratio(chance)
+
+
 def said_of(one: object) -> str:
     """What a model answered, or what became of the question."""
     if one.outcome == "answered":
-        return f"answered “{one.answer}”" + (f" ({ratio(one.sure)})" if one.sure == one.sure else "")
+        return f"answered “{one.answer}”" + (f" ({surely(one.sure)})" if one.sure == one.sure else "")
     return OUTCOMES.get(str(one.outcome), str(one.outcome))
 
 
@@ -71,7 +80,8 @@ def _order(found: pd.DataFrame) -> str:
     if len(sure) > 1 and float(sure.max() - sure.min()) < SAME:
         said = f"It gave each of these answers the same probability, {ratio(float(sure.iloc[0]))}"
         return f"{said}, so their order means nothing. "
-    return "Those that it held for surest come first; in brackets, the probability it gave its answer. "
+    said = "Those that it held for surest come first; in brackets, the probability it gave its answer"
+    return f"{said} to this question: an image’s window shows what was answered to other ones, where somebody asked. "
 
 
 def _blind(audit: Audit, view: BenchView, model: str) -> str:
@@ -117,16 +127,19 @@ def _pager(view: BenchView, total: int, pages: int) -> str:
 def wrong_table(audit: Audit, view: BenchView) -> pd.DataFrame:
     """The listed wrong answers for download, a row each."""
     model = state.wrong_model(audit, view)
-    columns = ["item", "image", "condition", "label", "answer", "outcome", "probability", "text"]
+    columns = ["item", "image", "system", "prompt", "seed", "number"]
+    columns += ["condition", "label", "answer", "outcome", "probability", "text"]
     if not model:
         return pd.DataFrame([], columns=columns)
     found = data.wrong_answers(audit, model, view.task, view.condition)
     ids = audit.generations["id"].to_numpy()
+    facts = {name: audit.generations[name].astype(str).to_numpy() for name in ("system", "prompt", "seed", "number")}
     groups = audit.benchmarks.sources[model].tasks[view.task].groups
     table = pd.DataFrame(
         {
             "item": found["item"].astype(str),
             "image": [str(ids[row]) if row >= 0 else "" for row in found["row"]],
+            **{name: [held[row] if row >= 0 else "" for row in found["row"]] for name, held in facts.items()},
             **{name: found[name].astype(str) for name in ("condition", "label", "answer", "outcome")},
             "probability": found["sure"],
             "text": found["text"].astype(str),

@@ -18,6 +18,7 @@ from explorers._bench_words import apart, meaning_html, points, ratio, share, si
 from explorers._shared import count, escape
 
 FAIR = {"accuracy_gap": apart, "dpr": ratio, "dpr_worst": ratio, "eod": ratio}
+HEADS = ("Accuracy gap", "DPR, mean", "DPR, worst", "EOD, mean")
 MOST_CLASSES, LONGEST_WHY = 4, 120
 """So many answers have a column in the table of groups; the CSV has all."""
 
@@ -60,10 +61,11 @@ def conditions_html(audit: Audit, view: BenchView) -> str:
     for model in state.shown_models(audit, view):
         found = data.summary_of(audit, model, view.task)
         fair = any(view.by in line.fairness for line in found.lines)
-        heads = ["", "n", "Accuracy", "Macro-F1", *(("Accuracy gap", "DPR, mean", "DPR, worst", "EOD") if fair else ())]
+        heads = ["", "n", "Accuracy", "Macro-F1", *(HEADS if fair else ())]
         rows = "".join(_condition(line, view.by, fair) for line in found.lines) + _chance(found, fair)
         title = data.title_of(audit, model)
         made += f"<h4>{escape(title)}</h4>{_table(heads, rows, f'Conditions, {title}')}{_whys(found, view.by)}"
+        made += _fewer(found, view.by)
     lead = f'<p class="lk-reading">{meaning_html(view.by)} Below each figure: its 95 % interval.</p>'
     return f"<h3>How well does it answer, and how evenly?</h3>{lead}{made}" if made else ""
 
@@ -94,6 +96,14 @@ def _chance(found: Summary, fair: bool) -> str:
     accuracy, f1 = found.chance.get("accuracy", float("nan")), found.chance.get("macro_f1", float("nan"))
     blank = "<td></td>" * len(FAIR) if fair else ""
     return f"<tr>{_name('Even draw, expected')}<td></td><td>{share(accuracy)}</td><td>{ratio(f1)}</td>{blank}</tr>"
+
+
+def _fewer(found: Summary, by: str) -> str:
+    """How many items the figures between groups are of, where some are in no group."""
+    sizes = {(line.items, line.fairness[by].figures["dpr"].n) for line in found.lines if by in line.fairness}
+    some = sorted({n for items, n in sizes if n < items})
+    n = f"{some[0]:,}" + (f" to {some[-1]:,}" if some[1:] else "") if some else ""
+    return f'<p class="lk-reading">Between groups of {escape(by)}: n = {n}, the items that have one.</p>' if n else ""
 
 
 def _whys(found: Summary, by: str) -> str:

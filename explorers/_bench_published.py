@@ -79,6 +79,11 @@ def parity_rows(task: str) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+def any_of(task: str) -> bool:
+    """Whether anything of a task is published."""
+    return bool(parity_rows(task)) or len(pronoun_rows(task)) + len(stereotype_rows(task)) > 0
+
+
 def rows_of(task: str, by: str) -> list[Row]:
     """The published rows of a task over one attribute."""
     return [row for row in parity_rows(task) if row.group == by.casefold()]

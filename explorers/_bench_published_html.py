@@ -10,8 +10,9 @@ from explorers._bench_view import BenchView
 from explorers._bench_words import meaning_html, ratio, signed
 from explorers._shared import escape
 
+PAPER = f'<a href="https://arxiv.org/abs/2410.13146" rel="noopener">{published.SOURCE}</a>'
 NOTE = (
-    f"{published.SOURCE}, Tables 2 to 8. The paper prints no n and no intervals, and used its own sample and prompts: "
+    f"{PAPER}, Tables 2 to 8. The paper prints no n and no intervals, and used its own sample and prompts: "
     "compare the order of magnitude."
 )
 
@@ -25,11 +26,11 @@ def published_html(audit: Audit, view: BenchView) -> str:
     if not table:
         some = any(state.published_only(audit, name) for name in published.TASKS)
         more = " Tasks marked “(published only)” have some: choose one above." if some else ""
-        return f'<p class="lk-reading">The paper has no figures of this task and attribute.{more}</p>'
+        return f'<p class="lk-reading">{PAPER} has no figures of this task and attribute.{more}</p>'
     title, csv = ("Published models", csv_html(view)) if alone else ("Published models, same task", "")
     meant = f'<p class="lk-reading">{meaning_html(view.by, own=False)}</p>' if alone and view.by else ""
     return (
-        f'<section class="lk-bench-theirs"><h3>{title}</h3><p class="lk-reading">{escape(NOTE)}</p>{meant}'
+        f'<section class="lk-bench-theirs"><h3>{title}</h3><p class="lk-reading">{NOTE}</p>{meant}'
         f'<div class="lk-scroll" tabindex="0" role="region" aria-label="Published models">{table}</div>{csv}</section>'
     )
 
@@ -82,5 +83,6 @@ def _stereotypes(task: str) -> str:
     ]
     if not rows:
         return ""
-    note = '<p class="lk-reading">VLBS: how often the stereotypical caption was chosen; 0 % is without that bias.</p>'
+    meant = "VLBS: how often the stereotypical caption was chosen; an even draw of three captions gives 33 %."
+    note = f'<p class="lk-reading">{meant}</p>'
     return note + _table(("Published model", "Input", "Category", "VLBS"), rows)

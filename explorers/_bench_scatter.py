@@ -9,6 +9,7 @@ from backend.store import Audit
 from explorers import _bench as data
 from explorers import _bench_published as published
 from explorers import _bench_view as state
+from explorers._bench_verdict import only_answer
 from explorers._bench_view import BenchView
 from explorers._bench_words import interval, ratio
 from explorers._charts import GREY, SYSTEM_COLOURS
@@ -32,7 +33,8 @@ def own_marks(audit: Audit, view: BenchView) -> list[tuple[int, str, str, Figure
             if line is None or view.by not in line.fairness:
                 continue
             x, y = line.performance["macro_f1"], line.fairness[view.by].figures["dpr"]
-            if x.value == x.value and y.value == y.value:
+            known = x.value == x.value and y.value == y.value
+            if known and not only_answer(line.fairness[view.by]):  # of one answer to everybody a ratio tells nothing
                 made.append((place, data.title_of(audit, model), condition, x, y))
     return made
 
@@ -182,16 +184,28 @@ def scatter_html(audit: Audit, view: BenchView) -> str:
     every = published.rows_of(view.task, view.by) if view.published and view.by else []
     lost = len(every) - len(theirs)
     said = (
-        "Upper right: good and even. Above the dashed diagonal a model is more even than it is good, below it the "
-        "other way round. A line joins a model’s answers with the image and as text only"
+        "Upper right: good and even. On the dashed diagonal both figures are the same (figure 3 of the paper); they "
+        "are two scales. A line joins a model’s answers with the image and as text only"
     )
     said += "; thin lines: 95 % intervals." if own else "."
     if theirs:
         said += " Published marks are hollow, without n or intervals."
     if lost:
         said += f" {lost} of {len(every)} published rows have an undefined ratio and no mark."
+    said += _unmarked(audit, view)
     by = escape(view.by)
     return (
         f"<h3>Is it traded, performance for evenness between groups of {by}?</h3>"
         f'<p class="lk-reading">{said}</p><ul class="lk-legend">{items}</ul>'
     )
+
+
+def _unmarked(audit: Audit, view: BenchView) -> str:
+    """Which answers have no mark: those that were the same for everybody."""
+    same = []
+    for model in state.shown_models(audit, view):
+        found = data.summary_of(audit, model, view.task)
+        lines = [line for line in map(found.line, SYMBOLS) if line is not None and view.by in line.fairness]
+        told = [state.CONDITIONS[line.condition] for line in lines if only_answer(line.fairness[view.by])]
+        same += [f"{data.title_of(audit, model)} ({' and '.join(told)})"] if told else []
+    return f" No mark, as everybody got the same answer: {escape('; '.join(same))}." if same else ""

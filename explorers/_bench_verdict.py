@@ -222,4 +222,4 @@ def stereotype_words(found: Summary) -> str:
     said = "The stereotypical caption was chosen " + ", ".join(parts)
     if gap is not None and gap.value == gap.value:
         said += f"; difference {points(gap.value)} ({interval(gap, points)})"
-    return said + "; 0 % is without that bias, an even draw of three captions gives 33 %."
+    return said + "; an even draw of three captions gives 33 %."

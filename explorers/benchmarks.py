@@ -14,6 +14,7 @@ from explorers import _bench_asked as asking
 from explorers import _bench_errors as errors
 from explorers import _bench_files as files
 from explorers import _bench_html as parts
+from explorers import _bench_published as published
 from explorers import _bench_published_html as theirs
 from explorers import _bench_scatter as scatter
 from explorers import _bench_verdict as verdicts
@@ -97,10 +98,15 @@ def _choices(audit: Audit, view: BenchView) -> list[Any]:
         gr.Dropdown(_titled(audit), value=view.task),
         gr.Dropdown(named, value=list(view.models), multiselect=True, visible=len(named) > 1),
         gr.Dropdown(groups, value=view.by or None, visible=len(groups) > 1),
-        gr.Checkbox(value=view.published, visible=not state.published_only(audit, view.task)),
+        gr.Checkbox(value=view.published, visible=_beside(audit, view.task)),
         gr.Dropdown(shown, value=state.wrong_model(audit, view) or None, visible=len(shown) > 1),
         gr.Dropdown(runs, value=view.condition),
     ]
+
+
+def _beside(audit: Audit, task: str) -> bool:
+    """Whether there are both the audit's own figures and published ones."""
+    return published.any_of(task) and not state.published_only(audit, task)
 
 
 def _titled(audit: Audit) -> list[tuple[str, str]]:

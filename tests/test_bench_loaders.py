@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from bench_sets import (
     make_celeba,
@@ -156,16 +158,39 @@ def test_real_portraits_with_human_labels():
 def test_an_audit_s_own_words():
     audit = Audit.open(ROOT / "cache", "starter")
     found = loaded("starter-gender", audit=audit)
-    assert Counter(item.label for item in found.items) == {"man": 180, "woman": 180}
+    assert Counter(item.label for item in found.items) == {"man": 60, "woman": 60}
     assert found.items[0].name == audit.generations["id"].iat[found.items[0].row] and found.items[0].sha256
-    assert set(found.left_out.values()) == {1800, 180}
-    assert len(loaded("starter-tone", audit=audit).items) == 450
+    assert found.left_out["another image with the same prompt and seed stands for it"] == 240
+    assert set(found.left_out.values()) == {1800, 240, 180}
+    assert len(loaded("starter-tone", audit=audit).items) == 150
     assert len(loaded("starter-profession", audit=audit).classes) == 20
     assert loaded("audit", label="system", audit=audit, groups=["tone"]).classes[0] == "amplified"
     with pytest.raises(SpecError, match="--label: 'mood' is no column of starter; it has 'gender'"):
         loaded("audit", label="mood", audit=audit)
     with pytest.raises(SpecError, match="--label: say what"):
         loaded("audit", audit=audit)
+
+
+def test_one_of_the_images_that_are_alike_counts_and_those_of_an_unknown_seed_all_do():
+    audit = Audit.open(ROOT / "cache", "starter")
+    task = SHIPPED.tasks["starter-gender"]
+
+    def items(table, once):
+        own = replace(task, more={**task.more, "once_per": once})
+        return FORMATS["audit"].load(own, Data(audit=SimpleNamespace(generations=table, name="a"))).items
+
+    table = audit.generations.copy()
+    found = items(table, ["prompt", "seed"])
+    systems = Counter((table["system"].iat[item.row], item.label) for item in found)
+    assert len(systems) == 6 and min(systems.values()) >= 15  # each system has its share of each label
+    assert [item.name for item in items(table, ["prompt", "seed"])] == [item.name for item in found]
+    assert len(items(table, [])) == 360 and len(items(table, ["prompt"])) == 12
+    table["seed"] = pd.array([pd.NA] * len(table), "Int64")
+    assert len(items(table, ["prompt", "seed"])) == 360
+    with pytest.raises(SpecError, match=r"once_per: 'id' is none of prompt, seed"):
+        items(table, ["id"])
+    with pytest.raises(SpecError, match=r"once_per: '3' is none of"):
+        items(table, [3])
 
 
 @pytest.mark.parametrize("name", [name for name, task in SHIPPED.tasks.items() if task.format != "audit"])

@@ -432,3 +432,21 @@ def test_the_csv_has_every_figure_and_the_published_ones(stores, audit):
     gap = found[(found.measure == "accuracy_gap") & (found.model == "made-vlm") & (found.condition == "image")]
     assert set(gap.attribute) == {"age", "gender"} and gap.if_alike.notna().all()
     assert set(files.table(stores, parse_qs("audit=plain")).source) == {published.SOURCE}
+
+
+def test_what_is_said_of_the_paper_is_in_its_tables():
+    import pandas as pd
+
+    folder = published.ASSETS / "published"
+    scores = pd.read_csv(folder / "mapping_vlstereoset.csv").pivot_table("vlbs_pct", "model", "input").dropna()
+    lower = scores["text only"] - scores["with image"]
+    assert (round(scores["text only"].min()), round(scores["text only"].max())) == (49, 59)
+    assert (round(lower.min()), round(lower.max())) == (5, 17)
+    pata = pd.read_csv(folder / "mapping_f1_dpr.csv").query("dataset == 'PATA'")
+    f1 = pata.pivot_table("macro_f1_pct", ["model", "category"], "input").dropna()
+    blind = pata.query("input == 'text only'")["demographic_parity_ratio"]
+    assert (len(f1), (f1["text only"] > f1["with image"]).sum()) == (12, 8)
+    assert (blind.min(), blind.max(), (blind >= 0.96).sum()) == (0.77, 1, 10)
+    said = " ".join(asked.CANNOT.split())
+    for words_ in ("in 49 to 59 % without", "in 5 to 17 points fewer", "in 8 of 12 comparisons", "0.77 to 1.00, 10 of"):
+        assert words_ in said

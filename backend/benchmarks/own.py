@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from hashlib import sha256
 
 import pandas as pd
 
@@ -54,22 +53,25 @@ def load(task: Task, data: Data) -> Loaded:
 
 
 def _once(task: Task, table: pd.DataFrame, loaded: Loaded) -> Loaded:
-    """One item of those that are alike in the columns of `once_per`: which, is drawn by a hash of its id, so that every
-    system has its share. Items of which one of these columns is not known stay. Raises SpecError."""
-    strange = [name for name in task.more["once_per"] if name not in TELLING]
+    """One item of those that are alike in the columns of `once_per`: in turn the first, the second and so on, sorted by
+    label and groups, so that every system has its share of each. Items of which one of these columns is not known
+    stay. Raises SpecError."""
+    names = task.more["once_per"]
+    strange = [name for name in names if name not in TELLING]
     if strange:
         raise SpecError(f"task {task.name!r}: once_per: {str(strange[0])[:60]!r} is none of {', '.join(TELLING)}")
-    columns = [table[name].astype(str).tolist() for name in task.more["once_per"]]
-    kept: dict[tuple[str, ...], Item] = {}
-    for item in loaded.items if columns else ():
+    if not names:
+        return loaded
+    columns = [table[name].astype(str).tolist() for name in names]
+    alike: dict[tuple[str, ...], list[Item]] = {}
+    for item in loaded.items:
         key = tuple(column[item.row] for column in columns)
-        key = (item.name,) if set(key) & set(_UNKNOWN) else key
-        kept[key] = min(item, kept.get(key, item), key=lambda one: sha256(one.name.encode()).hexdigest())
-    if columns:
-        lost = len(loaded.items) - len(kept)
-        names = " and ".join(task.more["once_per"])
-        loaded.left_out.update({f"another image with the same {names} stands for it": lost} if lost else {})
-        loaded.items = sorted(kept.values(), key=lambda item: item.row)
+        alike.setdefault((item.name,) if set(key) & set(_UNKNOWN) else key, []).append(item)
+    ordered = sorted(alike.items(), key=lambda pair: (pair[1][0].label, pair[1][0].groups, pair[0]))
+    kept = [items[place % len(items)] for place, (_, items) in enumerate(ordered)]
+    lost = len(loaded.items) - len(kept)
+    loaded.left_out.update({f"another image with the same {' and '.join(names)} stands for it": lost} if lost else {})
+    loaded.items = sorted(kept, key=lambda item: item.row)
     return loaded
 
 
