@@ -24,7 +24,7 @@ NOT_OF = {
 COLUMNS = ("gender", "ethnicity", "tone", "profession", "adjective", "action", "system")
 TELLING = ("prompt", "seed", "number", *COLUMNS)
 """What `once_per` can name."""
-_UNKNOWN = ("", UNSPECIFIED, "<NA>", "nan")
+_UNKNOWN = ("", UNSPECIFIED)
 
 
 def load(task: Task, data: Data) -> Loaded:
@@ -37,8 +37,8 @@ def load(task: Task, data: Data) -> Loaded:
         if column not in offered:
             raise SpecError(f"{flag}: {column[:60]!r} is no column of {name}; it has {listed(offered)}")
     loaded, skip = Loaded(), {"", UNSPECIFIED, *task.skip}
-    columns = [table[column].astype(str).tolist() for column in (task.label, *task.groups)]
-    facts = [table[column].astype(str).tolist() for column in ("id", "sha256", "subset")]
+    columns = [_texts(table, column) for column in (task.label, *task.groups)]
+    facts = [_texts(table, column) for column in ("id", "sha256", "subset")]
     for row, (identity, digest, subset) in enumerate(zip(*facts, strict=True)):
         label, *groups = (column[row] for column in columns)
         if task.more["subset"] and subset != task.more["subset"]:
@@ -62,7 +62,7 @@ def _once(task: Task, table: pd.DataFrame, loaded: Loaded) -> Loaded:
         raise SpecError(f"task {task.name!r}: once_per: {str(strange[0])[:60]!r} is none of {', '.join(TELLING)}")
     if not names:
         return loaded
-    columns = [table[name].astype(str).tolist() for name in names]
+    columns = [_texts(table, name) for name in names]
     alike: dict[tuple[str, ...], list[Item]] = {}
     for item in loaded.items:
         key = tuple(column[item.row] for column in columns)
@@ -73,6 +73,11 @@ def _once(task: Task, table: pd.DataFrame, loaded: Loaded) -> Loaded:
     loaded.left_out.update({f"another image with the same {' and '.join(names)} stands for it": lost} if lost else {})
     loaded.items = sorted(kept, key=lambda item: item.row)
     return loaded
+
+
+def _texts(table: pd.DataFrame, name: str) -> list[str]:
+    """A column as texts, "" where a value is missing."""
+    return table[name].astype("string").fillna("").tolist()
 
 
 def _bytes(audit, row: int) -> bytes:
