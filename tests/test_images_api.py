@@ -263,9 +263,8 @@ def test_the_key_is_in_no_reason_even_where_the_server_repeats_it(tmp_path, endp
 )
 def test_what_is_wrong_is_said_before_anything_is_asked(tmp_path, endpoint, monkeypatch, keys, words):
     monkeypatch.setenv("ODD", "a b\u00e9\n")
-    system, _ = opened(tmp_path, api(endpoint, **keys))
     with pytest.raises(SpecError) as refused:
-        system.check()
+        opened(tmp_path, api(endpoint, **keys))[0].check()
     assert words in str(refused.value)
     assert SECRET not in str(refused.value)
     assert endpoint.asked == []
