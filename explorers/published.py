@@ -75,6 +75,12 @@ STYLE = """<style>
 .published-table :is(th, td) { padding: .25rem .75rem; border-bottom: 1px solid var(--border-color-primary);
   text-align: left; font-size: .92em; }
 </style>"""
+ELSEWHERE = (
+    '<div class="published-words"><p>More published figures stand beside an audit’s own models: those of “Hire Me or Not?” '
+    'in <a class="lk-view" href="?tab=hiring">Hiring</a>, of “Mapping Bias in Vision Language Models” in '
+    '<a class="lk-view" href="?tab=benchmarks&amp;task=utkface-race">Benchmarks</a>, and all of Sathe and others in '
+    '<a class="lk-view" href="?tab=neutrality">Neutrality</a>.</p></div>'
+)
 # The PNG is drawn in the browser from the same figure, on white, with its question and source written on it.
 DRAW_PNG = """
 element.addEventListener('click', async (event) => {
@@ -261,6 +267,8 @@ def build(stores: Mapping[str, Any], address_bar: gr.HTML) -> View:
     with gr.Accordion("What this cannot show", open=False):
         cannot = gr.Markdown()
     source = gr.Markdown()
+    if stores:
+        gr.HTML(ELSEWHERE, padding=False, apply_default_css=False)
     shown = [for_markers, for_neutrality, heading, plot, words, files, table, how, cannot, source]
 
     def change(*values: Any) -> list[Any]:
