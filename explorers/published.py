@@ -76,7 +76,7 @@ STYLE = """<style>
   text-align: left; font-size: .92em; }
 </style>"""
 ELSEWHERE = (
-    '<div class="published-words"><p>More published figures stand beside an audit’s own models: those of “Hire Me or Not?” '
+    '<div class="published-words"><p>More published figures stand beside an audit’s own: those of “Hire Me or Not?” '
     'in <a class="lk-view" href="?tab=hiring">Hiring</a>, of “Mapping Bias in Vision Language Models” in '
     '<a class="lk-view" href="?tab=benchmarks&amp;task=utkface-race">Benchmarks</a>, and all of Sathe and others in '
     '<a class="lk-view" href="?tab=neutrality">Neutrality</a>.</p></div>'
