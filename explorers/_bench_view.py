@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from backend.store import Audit, BenchmarkTask
 from explorers import _bench_published as published
+from explorers._missed import missed_sentence, missed_words
 from explorers._shared import Params, address, first
 
 SLUG = "benchmarks"
@@ -132,18 +133,9 @@ def missed(stores: Mapping[str, Audit], params: Params) -> str:
         "wrong": ("model with wrong answers", shown_models(audit, view)),
         "condition": ("condition", ("image", "text")),
     }
-    wrong = [
-        f"no {words} “{value[:40]}{'…' if value[40:] else ''}”"
-        for name, (words, held) in there.items()
-        for value in params.get(name, [])[: None if name == "m" else 1]
-        if value and value not in held
-    ]
-    if not wrong:
-        return ""
-    more = f" and {len(wrong) - 3} more" if wrong[3:] else ""
     by = f", groups of {view.by}" if view.by else ""
-    shown = f"“{titles(audit)[view.task]}”{by}, of the audit {view.audit}"
-    return f"The address names what is not here ({', '.join(wrong[:3])}{more}): shown is {shown}."
+    shown = f"“{titles(audit)[view.task]}”{by}, of the audit {view.audit}" if view.task else f"the audit {view.audit}"
+    return missed_sentence(missed_words(params, there, ("m",)), shown)
 
 
 def to_address(view: BenchView) -> str:

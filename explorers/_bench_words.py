@@ -103,11 +103,6 @@ def heading_html() -> str:
     )
 
 
-def missed_html(missed: str) -> str:
-    """What an address names in vain (`state.missed`)."""
-    return f'<p class="lk-near-missed" role="status">{escape(missed)}</p>' if missed else ""
-
-
 def published_only_html(audit: Audit, view: BenchView) -> str:
     """Of a task that the audit has no answers to: that this is so, and how to get some."""
     origin = published.TASKS[view.task]

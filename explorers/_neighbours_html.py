@@ -13,6 +13,7 @@ from backend.neighbours import Found, Kind
 from backend.store import Audit
 from explorers import _neighbours as shown
 from explorers._grid import described
+from explorers._missed import missed_html
 from explorers._neighbours import SUBSETS, Near, NearView, to_address
 from explorers._neighbours_links import SLUG, kinds_of
 from explorers._neighbours_summary import fields_of, sentence, summary_html
@@ -43,7 +44,7 @@ def heading_html(audit: Audit, view: NearView, missed: str = "") -> str:
     that there is not (`missed`, plain text)."""
     this = "your picture" if view.picture else "this one"
     question = f"Which images are most like {this}, {by(shown.kind_of(audit, view))}?"
-    note = f'<p class="lk-near-missed" role="status">{escape(missed)}</p>' if missed else ""
+    note = missed_html(missed)
     return (
         f'<p class="lk-term">Nearest neighbours</p><h2 class="lk-question">{escape(question)}</h2>{note}'
         f"{_kinds_html(audit, view)}{_filter_html(view)}{_trail_html(audit, view)}"

@@ -22,6 +22,7 @@ from explorers import _bench_view as state
 from explorers import _bench_words as words
 from explorers._bench_view import BenchView
 from explorers._charts import finish, png_html, unbroken
+from explorers._missed import missed_html
 from explorers._neutrality_charts import plot_text
 from explorers._shared import View
 from explorers._wiring import BOARD, NO_AUDIT_PUBLISHED, chart, drawer, steps, wire, without_audit
@@ -128,7 +129,7 @@ def _updates(audit: Audit, view: BenchView, missed: str = "") -> list[Any]:
     alone = state.published_only(audit, view.task)
     filled = [
         words.heading_html(),
-        words.missed_html(missed) + (_without(audit, view) if alone else verdicts.state_html(audit, view)),
+        missed_html(missed) + (_without(audit, view) if alone else verdicts.state_html(audit, view)),
         parts.conditions_html(audit, view),
         parts.added_html(audit, view),
         *_chart(audit, view),

@@ -30,6 +30,7 @@ from explorers import _bench_scatter as scatter
 from explorers import _bench_verdict as verdicts
 from explorers import _bench_view as state
 from explorers import _bench_words as words
+from explorers._missed import missed_html
 
 NAN = float("nan")
 
@@ -392,12 +393,12 @@ def test_what_an_address_names_in_vain_is_said_and_has_no_rows(stores, query, na
     view = view_of(stores, query)
     title = state.titles(stores[view.audit])[view.task]
     assert f"names what is not here ({named}): shown is “{title}”, groups of {view.by}, of the audit" in said
-    shown = "".join(filter(None, (words.missed_html(said), benchmarks._updates(stores[view.audit], view, said)[8])))
+    shown = "".join(filter(None, (missed_html(said), benchmarks._updates(stores[view.audit], view, said)[8])))
     assert 'role="status"' in shown and HOSTILE not in shown
     for of in ("", "&of=wrong"):
         found = files.table(stores, parse_qs(query + of))
         assert found.empty and len(found.columns) > 7 and view.task not in found.attrs["name"]
-    assert state.missed(stores, parse_qs(state.to_address(view))) == "" == words.missed_html("")
+    assert state.missed(stores, parse_qs(state.to_address(view))) == "" == missed_html("")
 
 
 def test_an_audit_without_benchmarks_says_what_to_run_and_shows_what_was_published(stores):
