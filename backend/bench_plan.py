@@ -69,8 +69,10 @@ def chosen_task(tasks: Tasks, name: str, label: str = "", groups: Sequence[str] 
         raise SpecError(f"--label: task {name!r} asks about {task.label or 'what its own data says'}: leave it out")
     if len({*groups}) < len(groups) or len(groups) > len(GROUPS):
         raise SpecError(f"--group: give at most {len(GROUPS)}, each once")
-    own = bool(label) and label != task.label
-    task = replace(task, label=label or task.label, groups=tuple(groups) or task.groups)
+    own, asked = bool(label) and label != task.label, label or task.label
+    if asked and asked in groups:
+        raise SpecError(f"--group: {asked[:60]!r} is what is asked about: groups of it say nothing")
+    task = replace(task, label=asked, groups=tuple(groups) or task.groups)
     for flag, named in (("--label", task.label or "-"), *(("--group", group) for group in task.groups)):
         if not 0 < len(named) <= LONGEST_COLUMN or named != clean_text(named):
             shown = clean_text(named)[:40]

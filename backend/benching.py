@@ -21,7 +21,7 @@ from backend.probes.ask import Model, ask
 from backend.probes.base import ANSWERED, FAILED
 from backend.spec import SpecError
 from backend.store import Audit, BenchmarkSource, BenchmarkWriter, Kept, audit_folder, writing
-from backend.store.benchmarks import GROUPS, LONGEST, LONGEST_NOTE, SCHEMA
+from backend.store.benchmarks import GROUPS, LONGEST, LONGEST_NOTE, SCHEMA, too_much
 
 BATCH = 96
 """Prompts that a kill can cost."""
@@ -88,6 +88,10 @@ class _Run:
         self.reusable: dict[str, dict[str, Any]] = {}
         self.earlier = self._fitting(self.writer.earlier(), anew)
         self.items = {item.name: item for item in planned.items}
+        held = {**(self.earlier[0].tasks if self.earlier else {}), **self.source.tasks}
+        wrong = too_much(held)
+        if wrong:
+            raise SpecError(f"{audit.name}: {self.source.name!r}: {wrong}")
 
     def _fitting(self, earlier, anew: bool) -> tuple[BenchmarkSource, pd.DataFrame] | None:
         """What is there already and goes with what is asked now. Raises SpecError where it does not, unless `anew`."""

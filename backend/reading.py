@@ -16,7 +16,8 @@ MOST_BYTES = 100_000_000
 MOST_LINES = 1_000_000
 MOST_TOML, DEEPEST = 1_000_000, 20
 """Of a TOML file: bytes, and tables in tables."""
-_CHAIN = re.compile(r"""(?<![\w-])(?:(?:"[^"\n]*+"|'[^'\n]*+'|[\w-]++)[ \t]*+\.[ \t]*+){200}""")
+_PART = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[\w-]++)"""
+_CHAIN = re.compile(rf"(?<![\w-])(?:{_PART}[ \t]*+\.[ \t]*+){{40}}")
 """A key of so many parts: reading one takes time that grows with the square of them."""
 _ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 """What ends a line for str.splitlines."""
@@ -59,19 +60,26 @@ def text_of(
             raise irregular
         with open(real, "rb", opener=_unblocked) as file:
             held = os.fstat(file.fileno())
-            if not stat.S_ISREG(held.st_mode):
+            if not stat.S_ISREG(held.st_mode) or (root is not None and not _still_inside(root, file.fileno())):
                 raise irregular
             data = file.read(most + 1) if held.st_size <= most else b""
         if max(held.st_size, len(data)) > most:
             raise SpecError(f"{shown} is larger than {most:,} bytes: it is no such list")
         text = data.decode("utf-8-sig", errors)
-    except OSError as error:
-        raise SpecError(f"{shown} cannot be read ({error.strerror or error}): {remedy}") from error
     except UnicodeDecodeError as error:
         raise SpecError(f"{shown} is not UTF-8 ({error.reason}): save it as that") from error
+    except (OSError, ValueError) as error:  # a path with a zero byte
+        why = getattr(error, "strerror", "") or error
+        raise SpecError(f"{shown} cannot be read ({why}): {remedy}") from error
     if sum(map(text.count, _ENDS)) > MOST_LINES:
         raise SpecError(f"{shown} has more than {MOST_LINES:,} lines: it is no such list")
     return text
+
+
+def _still_inside(root: Path, number: int) -> bool:
+    """Whether an opened file lies in the folder, whatever was put on its way since it was looked up (Linux tells)."""
+    place = Path(f"/proc/self/fd/{number}")
+    return not place.exists() or inside(root, place)
 
 
 def _unblocked(path: str, flags: int) -> int:

@@ -14,7 +14,6 @@ from explorers._bench_view import LONGEST
 
 __all__ = ["answers_of", "summary_of", "title_of", "wrong_answers"]
 LONGEST_TITLE = 60
-_ONE_AT_A_TIME = Lock()
 
 
 @lru_cache(maxsize=16)
@@ -25,16 +24,31 @@ def answers_of(audit: Audit, model: str, task: str) -> pd.DataFrame:
 
 
 def summary_of(audit: Audit, model: str, task: str) -> Summary:
-    """Every figure of a model's answers to one task. Computed once: whoever asks meanwhile waits for it."""
-    with _ONE_AT_A_TIME:
-        return _summary(audit, model, task)
+    """Every figure of a model's answers to one task. Computed once; only who asks for the same waits meanwhile."""
+    return _once(audit, model, task).summary()
 
 
 @lru_cache(maxsize=64)
-def _summary(audit: Audit, model: str, task: str) -> Summary:
-    asked = audit.benchmarks.sources[model].tasks[task]
-    table = answers_of(audit, model, task)
-    return summarise(table, asked.classes, asked.groups, asked.positive, asked.family == "pronoun", asked.chance)
+def _once(audit: Audit, model: str, task: str) -> _Once:
+    return _Once(audit, model, task)
+
+
+class _Once:
+    """A summary that is computed when it is first asked for."""
+
+    def __init__(self, audit: Audit, model: str, task: str) -> None:
+        self._of, self._lock, self._found = (audit, model, task), Lock(), None
+
+    def summary(self) -> Summary:
+        if self._found is None:
+            with self._lock:
+                self._found = self._found or self._made()
+        return self._found
+
+    def _made(self) -> Summary:
+        audit, model, task = self._of
+        asked, table = audit.benchmarks.sources[model].tasks[task], answers_of(audit, model, task)
+        return summarise(table, asked.classes, asked.groups, asked.positive, asked.family == "pronoun", asked.chance)
 
 
 @lru_cache(maxsize=32)

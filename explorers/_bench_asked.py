@@ -28,9 +28,11 @@ behind the answers, while this line is what is seen when that value is even: so 
 
 **The accuracy of groups is judged beside it, in the same way.** Answers can be given alike often and yet be wrong for
 one group more often than for another; neither stands for the other. **More uneven than chance alone makes** is said
-where fewer than 5 in 100 groupings of these sizes that are answered alike come out as uneven (squared deviations of all
-groups, in standard deviations); so of 20 comparisons of even groups one will be called uneven. It says nothing of how
-large the difference is: read the gap and its interval.
+where fewer than 5 in 100 groupings of these sizes come out as uneven that are answered alike (of accuracy: alike for
+items of the same label); so of 20 comparisons of even groups one will be called uneven. Where labels differ between
+groups, answers must differ, too: then it says **as labels are**. Where labels follow groups so closely that the two
+cannot be told apart, nothing can be said of accuracy. None of this says how large a difference is: read the gap and its
+interval.
 
 **What the image adds** is each figure with the image less the same as text only, item by item. Around 0 the text alone
 gives as much.

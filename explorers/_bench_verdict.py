@@ -60,6 +60,12 @@ def verdicts(fair: Fairness) -> tuple[str, str]:
     return accuracy, answers
 
 
+def by_labels(fair: Fairness) -> bool:
+    """Whether answers are uneven, and are not, or cannot be said to be, among items of the same label."""
+    given = against_chance(fair.chance.get("answers given labels", float("nan")))
+    return verdicts(fair)[1] == UNEVEN and given != UNEVEN
+
+
 def evenness(fair: Fairness, by: str) -> str:
     """Both verdicts in one clause: even accuracy and even answers are two things, and neither stands for the other."""
     accuracy, answers = verdicts(fair)
@@ -75,7 +81,7 @@ def evenness(fair: Fairness, by: str) -> str:
             ("accuracy is", accuracy, "answers") if answers == OPEN else ("answers are", answers, "accuracy")
         )
         said = f"{known} {word}; of {lost} that cannot be said"
-    return f"between groups of {by} {said}"
+    return f"between groups of {by} {said}{', as labels are' if by_labels(fair) else ''}"
 
 
 def state_html(audit: Audit, view: BenchView) -> str:
@@ -140,13 +146,14 @@ def gap_words(fair: Fairness, by: str) -> tuple[str, str]:
     groups = [group for group in fair.groups if group.accuracy.n]
     if one.value != one.value or not groups:
         return f"{name}: {OPEN}", _sentence(one.why or "no group has items")
+    mixed = " Labels follow these groups, so the two cannot be told apart." if word == OPEN and groups[1:] else ""
     low, high = (pick(group.accuracy.value for group in groups) for pick in (min, max))
     said = f"{_at(groups, low)} to {_at(groups, high)}" if high > low else f"{share(low)} in every group"
     said = f"From {said}" if high > low else said
     said += f"; {apart(one.value)} apart ({interval(one, apart)})"
     said += _beside(fair, "accuracy", even, apart)
     few = [group.value for group in groups if group.small]
-    return f"{name}: {word}", said + "." + (f" Fewer than {SMALL} items: {some_of(few, 3)}." if few else "")
+    return f"{name}: {word}", said + "." + mixed + (f" Fewer than {SMALL} items: {some_of(few, 3)}." if few else "")
 
 
 def _beside(fair: Fairness, name: str, even: Figure | None, say) -> str:
@@ -196,6 +203,10 @@ def parity_words(fair: Fairness, by: str, task: BenchmarkTask) -> tuple[str, str
     said = f"The demographic parity ratio between groups of {by}{mean} is {ratio(one.value)} "
     said += f"({interval(one)}, n = {count(one.n, 'item')}); 1 is even"
     said += _beside(fair, "answers", even, ratio)
+    if by_labels(fair):
+        given = fair.chance.get("answers given labels", float("nan"))
+        known = f": given them, {often(given)} are as uneven" if given == given else ", which alone can make that"
+        said += f"; labels differ between these groups, too{known}"
     return f"{name}: {word}", said + (f". Left out: {one.why}." if one.why else ".")
 
 

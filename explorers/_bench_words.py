@@ -59,8 +59,9 @@ def signed(value: float) -> str:
 
 
 def span(found: Figure, say=ratio) -> str:
-    """The ends of an interval, "0.75 to 1.00", with their unit once: "41 to 51 points"; "" where there is none."""
-    if found.low != found.low:
+    """The ends of an interval, "0.75 to 1.00", with their unit once: "41 to 51 points"; "" where there is none, or
+    where all resamples agree: that says how few they are, not how sure the figure is."""
+    if found.low != found.low or found.low == found.high:
         return ""
     low, high = say(found.low), say(found.high)
     unit = next((unit for unit in (" %", " points") if high.endswith(unit)), "")
@@ -75,7 +76,7 @@ def interval(found: Figure, say=ratio) -> str:
 
 def direction(found: Figure | None) -> int:
     """1 or -1 where the interval of a difference holds values of that sign alone, else 0."""
-    if found is None or found.low != found.low:
+    if found is None or not span(found):
         return 0
     return int(found.low > 0) - int(found.high < 0)
 

@@ -206,6 +206,9 @@ def test_a_copy_that_is_missing_or_empty_is_told_with_its_layout(tmp_path, name)
 def test_wrong_tasks_are_told_with_the_valid_choices(tmp_path):
     with pytest.raises(SpecError, match=r"--task: 'mmlu' is none of .*utkface-race"):
         chosen_task(SHIPPED, "mmlu")
+    for name, label in (("starter-gender", ""), ("folder", "gender")):
+        with pytest.raises(SpecError, match="--group: 'gender' is what is asked about"):
+            chosen_task(SHIPPED, name, label, ["tone", "gender"])
     with pytest.raises(SpecError, match="--label: task 'utkface-age' asks about age"):
         chosen_task(SHIPPED, "utkface-age", "race")
     with pytest.raises(SpecError, match=r"--group: 'tone' is none of task 'utkface-race': age, gender"):

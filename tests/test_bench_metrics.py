@@ -303,3 +303,29 @@ def test_a_balanced_design_is_kept_when_items_are_drawn_anew(worse):
     none = effectiveness(labels.tolist(), said.tolist(), ["0"] * 270, names, held)["dpr side"]
     assert np.isnan(none.value) and none.n == 270
     assert none.why == "without it everybody got the same answer, so no ratio tells anything"
+
+
+def test_where_labels_follow_groups_no_test_tells_them_apart():
+    """Men right 98 of 100, women 50 of 100, and the label is the group: nothing can be said of groups as such."""
+    labels = ["man"] * 100 + ["woman"] * 100
+    said = ["man"] * 98 + ["woman"] * 2 + ["woman"] * 50 + ["man"] * 50
+    found = fairness(labels, said, labels, ("man", "woman"))
+    assert np.isnan(found.chance["accuracy"]) and np.isnan(found.chance["answers given labels"])
+    assert found.figures[ACCURACY_GAP].value == pytest.approx(0.48) and found.figures[ACCURACY_GAP].low > 0.3
+    nearly = [label if n % 20 else "xy"[label == "man"] for n, label in enumerate(labels)]
+    groups = ["x" if name in ("man", "x") else "y" for name in nearly]
+    assert np.isnan(fairness(labels, said, groups, ("man", "woman")).chance["accuracy"])
+
+
+def test_a_perfect_model_is_uneven_in_answers_only_as_labels_are():
+    labels = ["a"] * 90 + ["b"] * 10 + ["a"] * 10 + ["b"] * 90
+    found = fairness(labels, labels, ["x"] * 100 + ["y"] * 100, ("a", "b")).chance
+    assert found["answers"] < 0.01 and found["answers given labels"] > 0.05
+
+
+@pytest.mark.parametrize("size", [3, 10])
+def test_the_accuracy_gap_of_few_items_has_a_wide_interval(size):
+    labels, groups = ["a", "b"] * size, ["x"] * size + ["y"] * size
+    said = labels[:size] + ["b" if label == "a" else "a" for label in labels[size:]]
+    gap = fairness(labels, said, groups, ("a", "b")).figures[ACCURACY_GAP]
+    assert gap.value == 1 and gap.low < 1 - 1 / size and gap.high == 1

@@ -154,8 +154,12 @@ def test_sentences_have_n_and_interval(stores, audit):
 def test_even_answers_alone_never_stand_for_even_treatment(accuracy, answers, said):
     one = Figure(0.5, 0.4, 0.6, 45)
     groups = tuple(Group(name, one, {"a": one, "b": one}, False) for name in "xy")
-    fair = Fairness({}, groups=groups, chance={"accuracy": accuracy, "answers": answers})
+    chance = {"accuracy": accuracy, "answers": answers, "answers given labels": 0.01}
+    fair = Fairness({}, groups=groups, chance=chance)
     assert verdicts.evenness(fair, "tone").startswith(f"between groups of tone {said}")
+    for given in (NAN, 0.4):
+        fair = replace(fair, chance={**chance, "answers given labels": given})
+        assert verdicts.evenness(fair, "tone").endswith(", as labels are") == (answers < 0.05)
 
 
 def test_one_answer_for_everybody_is_not_called_even(stores, audit):

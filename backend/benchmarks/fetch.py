@@ -156,8 +156,13 @@ def _keep(data: bytes, path: Path) -> str:
     if path.parent.is_symlink() or path.is_symlink():
         return "its place is a link"
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".fetching-", delete=False) as part:
-        part.write(data)
-    os.replace(part.name, path)
+        try:
+            part.write(data)
+            part.close()
+            os.replace(part.name, path)
+        except OSError:
+            os.unlink(part.name)
+            raise
     return ""
 
 

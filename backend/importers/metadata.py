@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def _decoded(path: Path) -> tuple[str, list[LeftOut]]:
 
 
 def _check_columns(path: Path, columns: list[str]) -> None:
-    repeated = sorted({name for name in columns if columns.count(name) > 1})
+    repeated = sorted(name for name, number in Counter(columns).items() if number > 1)
     if repeated == [""]:
         raise SourceError(f"{path} has {columns.count('')} columns without a name: name them or remove them")
     if repeated:

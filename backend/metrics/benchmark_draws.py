@@ -164,6 +164,49 @@ def figure(value: float, drawn: Floats, n: int, shifted: bool = False, why: str 
     return Figure(float(value), float(low), float(high), n, why)
 
 
+def comparable(sizes: Floats) -> bool:
+    """Whether enough items have a label that other groups have, too, to tell groups from labels; `sizes` by group and
+    label.
+
+    By hand: where label and group are one, none; where one item in two lies in the smaller group of its label, all.
+
+    >>> comparable(np.array([[9, 0], [0, 9]])), comparable(np.array([[9, 9], [9, 9]]))
+    (False, True)
+
+    Counted are the items outside of the group that has most of their label, against those that would be where labels
+    were spread alike; 15 % are enough.
+    """
+    total = sizes.sum()
+    spread = total - sizes.sum(axis=1).max()
+    return bool(total and spread and (sizes.sum(axis=0) - sizes.max(axis=0)).sum() >= 0.15 * spread)
+
+
+def as_uneven(held: Floats, alike: Floats, sizes: Floats) -> float:
+    """How often groups that are answered alike come out at least as uneven as these: a p-value, 1 / (draws + 1) to 1.
+
+    `held` has a share for each group (and class), `alike` the same of draws, first axis, `sizes` the groups' items. By
+    hand: 98 of 100 draws have 0.5 in both groups, two 0.4 and 0.6, as far apart as these: with these 3 of 101.
+
+    >>> alike = np.array([[0.4, 0.6], [0.6, 0.4], *[[0.5, 0.5]] * 98])
+    >>> round(as_uneven(np.array([0.6, 0.4]), alike, np.array([9, 9])), 4)
+    0.0297
+
+    Compared is the sum of squared deviations from what the groups come to on average when alike, less the deviation
+    that all have in common, each in standard deviations of the draws: near a chi-square test of homogeneity, but also
+    for small groups, and for data that were made with as many of each.
+    """
+    spread, centre = alike.std(axis=0), alike.mean(axis=0)
+    weights = (sizes / sizes.sum()).reshape(-1, *[1] * (held.ndim - 1))
+    there = np.isfinite(spread) & (spread > 0)
+
+    def far(shares: Floats) -> Floats:
+        off = shares - centre
+        off = off - (off * weights).sum(axis=-held.ndim, keepdims=True)
+        return ((off[..., there] / spread[there]) ** 2).sum(axis=-1)
+
+    return float((1 + (far(alike) >= far(held) - 1e-9).sum()) / (len(alike) + 1))
+
+
 def share(chosen: float, n: float) -> Figure:
     """A share of items, with Wilson's interval: it says something of 60 right of 60, too, where no resample differs.
 

@@ -13,8 +13,10 @@ from backend.metrics.benchmark_draws import (
     Floats,
     Grouped,
     Resampled,
+    as_uneven,
     checked,
     codes,
+    comparable,
     figure,
     mean_of,
     share,
@@ -54,9 +56,11 @@ class Fairness:
 
     `figures` and `even` have the keys FAIRNESS and ACCURACY_GAP; `even` is what the same figure comes to, on average
     and in 95 of 100 draws, where groups of these sizes are answered alike. `by_class` holds each judged class's "dpr",
-    "dpd" and "eod". `chance` says how often groups that are answered alike come out at least as uneven as these, in
-    "accuracy" and in "answers" (how often each judged class is given): p-values of `as_uneven`, NaN where there are
-    fewer than two groups. `unknown` items have no value of the attribute and take no part.
+    "dpd" and "eod". `chance` says how often groups come out at least as uneven as these that are answered alike:
+    "accuracy", where items of a label are answered alike in all groups; "answers" (how often each judged class is
+    given), where labels and answers are; "answers given labels", where answers to each label are, so that groups may
+    differ in their labels. P-values of `as_uneven`; NaN where there are fewer than two groups, and, for the first and
+    the last, where labels follow groups (`comparable`). `unknown` items have no value of the attribute and no part.
     """
 
     figures: dict[str, Figure]
@@ -136,46 +140,27 @@ def fairness(
     judged = [list(classes).index(positive)] if positive else list(range(len(classes)))
     resampled, alike = _drawn(items, judged)
     figures, by_class, even = _fair(items.whole, resampled, alike, {c: classes[c] for c in judged})
+    shown = tuple(_group(value, items.whole[g], classes) for g, value in enumerate(values))
     gap, chance = (one[ACCURACY_GAP] for one in (resampled, alike))
     found = figure(_accuracy_gap(items.whole), gap, items.items.n, True, _ONE if len(values) < 2 else "")
-    figures[ACCURACY_GAP] = _reaching(found, chance, ACCURACY_GAP)
-    even[ACCURACY_GAP] = figure(chance.mean() if len(values) > 1 else np.nan, chance, items.items.n)
-    shown = tuple(_group(value, items.whole[g], classes) for g, value in enumerate(values))
+    figures[ACCURACY_GAP], mixed = _widened(found, shown), not comparable(items.sizes)
+    if not mixed:
+        figures[ACCURACY_GAP] = _reaching(figures[ACCURACY_GAP], chance, ACCURACY_GAP)
+    even[ACCURACY_GAP] = figure(np.nan if mixed or len(values) < 2 else chance.mean(), chance, items.items.n)
     told = {"accuracy": accuracy(items.whole), "answers": selection_rates(items.whole.sum(axis=-2))[:, judged]}
-    sizes = items.sizes.sum(axis=1)
-    chances = {name: as_uneven(held, alike[name], sizes) if len(values) > 1 else np.nan for name, held in told.items()}
+    told["answers given labels"] = told["answers"]
+    lost = dict.fromkeys(("accuracy", "answers given labels"), mixed)
+    chances = {
+        name: np.nan if len(values) < 2 or lost.get(name) else as_uneven(held, alike[name], items.sizes.sum(axis=1))
+        for name, held in told.items()
+    }
     return Fairness(figures, even, by_class, shown, len(labels) - len(known), chances)
-
-
-def as_uneven(held: Floats, alike: Floats, sizes: Floats) -> float:
-    """How often groups that are answered alike come out at least as uneven as these: a p-value, 1 / (draws + 1) to 1.
-
-    `held` has a share for each group (and class), `alike` the same of draws, first axis, `sizes` the groups' items. By
-    hand: 98 of 100 draws have 0.5 in both groups, two 0.4 and 0.6, as far apart as these: with these 3 of 101.
-
-    >>> alike = np.array([[0.4, 0.6], [0.6, 0.4], *[[0.5, 0.5]] * 98])
-    >>> round(as_uneven(np.array([0.6, 0.4]), alike, np.array([9, 9])), 4)
-    0.0297
-
-    Compared is the sum of squared deviations from what the groups come to on average when alike, less the deviation
-    that all have in common, each in standard deviations of the draws: near a chi-square test of homogeneity, but also
-    for small groups, for groups that differ in their labels, and for data that were made with as many of each.
-    """
-    spread, centre = alike.std(axis=0), alike.mean(axis=0)
-    weights = (sizes / sizes.sum()).reshape(-1, *[1] * (held.ndim - 1))
-    there = np.isfinite(spread) & (spread > 0)
-
-    def far(shares: Floats) -> Floats:
-        off = shares - centre
-        off = off - (off * weights).sum(axis=-held.ndim, keepdims=True)
-        return ((off[..., there] / spread[there]) ** 2).sum(axis=-1)
-
-    return float((1 + (far(alike) >= far(held) - 1e-9).sum()) / (len(alike) + 1))
 
 
 def _drawn(items: Grouped, judged: Sequence[int]) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """The measures of every judged class, shape (draws, judged), of resamples and of draws where groups are alike; of
-    these also every group's "accuracy" (draws, groups) and "answers" (draws, groups, judged)."""
+    these also every group's "accuracy" (draws, groups) and "answers" (draws, groups, judged), these once more of draws
+    where groups are alike in their answers to each label."""
     resampled: dict[str, list[Floats]] = {}
     alike: dict[str, list[Floats]] = {}
     for drawn, even, odds in items.chunks():
@@ -183,6 +168,7 @@ def _drawn(items: Grouped, judged: Sequence[int]) -> tuple[dict[str, Floats], di
             resampled.setdefault(name, []).append(part)
         same = {"eod": _by_class(odds, judged)["eod"], ACCURACY_GAP: _accuracy_gap(odds), "accuracy": accuracy(odds)}
         same["answers"] = selection_rates(even.sum(axis=-2))[..., judged]
+        same["answers given labels"] = selection_rates(odds.sum(axis=-2))[..., judged]
         for name, part in {**_by_class(even, judged), **same}.items():
             alike.setdefault(name, []).append(part)
     return tuple({name: np.concatenate(parts) for name, parts in one.items()} for one in (resampled, alike))
@@ -245,6 +231,22 @@ def _accuracy_gap(tables: Floats) -> Floats:
     right = accuracy(tables)
     there = np.isfinite(right).sum(axis=-1)
     return np.where(there > 1, np.fmax.reduce(right, axis=-1) - np.fmin.reduce(right, axis=-1), np.nan)[()]
+
+
+def _widened(gap: Figure, groups: Sequence[Group]) -> Figure:
+    """The gap with Newcombe's interval of the difference of its two groups joined: resamples of few items, or of groups
+    all right or all wrong, differ too little. R. Newcombe, "Interval estimation for the difference between independent
+    proportions" (1998), method 10."""
+    held = [group.accuracy for group in groups if group.accuracy.n]
+    if len(held) < 2:
+        return gap
+    low, high = (pick(held, key=lambda one: one.value) for pick in (min, max))
+    ends = (
+        gap.value - np.hypot(high.value - high.low, low.high - low.value),
+        gap.value + np.hypot(high.high - high.value, low.value - low.low),
+    )
+    known = ends if gap.low != gap.low else (min(gap.low, ends[0]), max(gap.high, ends[1]))
+    return replace(gap, low=float(max(0.0, known[0])), high=float(min(1.0, known[1])))
 
 
 def _why(name: str, value: float, one: bool) -> str:

@@ -104,6 +104,18 @@ class BenchmarkSource:
         return {**held, "tasks": tasks}
 
 
+def too_much(tasks: Mapping[str, BenchmarkTask]) -> str:
+    """Why a manifest cannot hold all these tasks of one model, and what to do; "" where it can."""
+    if len(tasks) > MOST_TASKS:
+        return f"one model can have {MOST_TASKS} tasks in an audit; give it another name in its file for more"
+    for name, task in tasks.items():
+        if len(json.dumps({"name": name, **_plain(task)}, ensure_ascii=True)) > LONGEST_TASK:
+            return (
+                f"the names of classes and groups of task {name!r} are too long: take a --group with fewer or shorter"
+            )
+    return ""
+
+
 def _plain(task: BenchmarkTask) -> dict[str, Any]:
     held = {key: getattr(task, key) for key in (*_TASK, *_TASK_COUNTS, "chance")}
     held |= {"classes": list(task.classes), "groups": list(task.groups), "values": [list(v) for v in task.values]}
