@@ -5,6 +5,7 @@
   let navigate = null; // asks the server for the view that an address names
   const alone = {}; // tabs that ask for their own view alone, which is quicker; each says whether it does
   let firstTab = "", started = false, chosen = -1e9; // when a visitor last pressed a tab
+  let steps = 0; // to other addresses: an answer to what was asked before the last of them comes too late
   const opened = {}; // the tabs whose view was drawn
   const lastOf = {}; // each tab's last address in this window: going back to a tab restores it
 
@@ -43,7 +44,10 @@
   const marked = () => Boolean(history.state && history.state.picture);
 
   window.likeness = {
-    push: (query) => {
+    at: () => String(steps),
+    push: (told) => {
+      const [query, at] = (told || "").split("\n");
+      if (at && at !== String(steps)) { go(); return; } // it drew an older view over the newer one
       if (!query || query === shown) return;
       const image = dialog && dialog.open && parameters().get("image"); // an answer that came after a picture was opened
       setAddress(image ? `${query}&image=${image}` : query, Boolean(image), image && marked());
@@ -64,6 +68,7 @@
       firstTab = first;
       if (!started || performance.now() - chosen > 3000 || tabOf() === slug) return "";
       chosen = -1e9;
+      steps += 1;
       const audit = parameters().get("audit");
       setAddress(lastOf[slug] || "tab=" + slug + (audit ? "&audit=" + encodeURIComponent(audit) : ""), false);
       const before = opened[slug];
@@ -73,6 +78,7 @@
   };
 
   const go = () => {
+    steps += 1;
     opened[tabOf()] = true;
     settle();
     if (alone[tabOf()] && alone[tabOf()](location.search)) return;

@@ -234,6 +234,12 @@ def test_a_damaged_metadata_table(tmp_path, cache, capsys):
     assert "cannot be read as Parquet" in capsys.readouterr().err
 
 
+def test_a_metadata_file_of_very_many_columns_is_refused_at_once(tmp_path, cache, capsys):
+    text = ",".join(["file_name", *(f"c{n}" for n in range(200_000))]) + "\n"
+    assert likeness("import", one(tmp_path, text.encode(), "metadata.csv"), "a", cache=cache) == 1
+    assert "200001 columns" in capsys.readouterr().err
+
+
 def test_a_metadata_table_of_few_bytes_and_many_rows(tmp_path, cache, capsys):
     names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(30_000_000, np.int8)), ["a.png"])
     bomb = io.BytesIO()

@@ -151,3 +151,10 @@ def test_a_list_of_such_addresses_is_counted_in_words(tmp_path, server):
     found = load(chosen_task(read_tasks(), "visogender-oo"), Data(folder, fetch=fetcher()))
     assert len(found.items) == 4 and server.asked == []
     assert Counter({reason: n for reason, n in found.left_out.items() if PRIVATE in reason}).total() == 3
+
+
+def test_what_cannot_be_kept_leaves_nothing_behind(tmp_path):
+    (tmp_path / "images" / "0.jpg" / "in").mkdir(parents=True)
+    with pytest.raises(OSError):
+        fetch._keep(png(), tmp_path / "images" / "0.jpg")
+    assert [path.name for path in (tmp_path / "images").iterdir()] == ["0.jpg"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import asked
@@ -22,7 +23,8 @@ from backend.metrics.benchmark_summary import summarise
 from backend.probes import base
 from backend.probes.ask import Answer, ModelSpec, Prompt, ask, make_model
 from backend.spec import SpecError
-from backend.store import Audit
+from backend.store import Audit, BenchmarkTask
+from backend.store.benchmarks import too_much
 
 SHIPPED = read_tasks()
 
@@ -331,3 +333,11 @@ def test_a_vision_language_model_answers_with_the_picture_and_without(cache, tmp
     for item in {*done.answers["item"]}:
         rows = [chances[condition, variant, item] for condition in ("image", "text") for variant in ("", "adversarial")]
         assert len({tuple(row) for row in rows}) == 4  # picture and question both change what is answered
+
+
+def test_what_a_manifest_cannot_hold_is_told_before_anything_is_asked():
+    task = BenchmarkTask("T", "own", ("a", "b"))
+    assert too_much({str(n): task for n in range(50)}) == ""
+    assert "50 tasks" in too_much({str(n): task for n in range(51)})
+    long = replace(task, groups=("g",) * 3, values=(tuple("\U0001f600" * 99 + str(n) for n in range(200)),) * 3)
+    assert "'x' are too long: take another --group" in too_much({"x": long})

@@ -57,3 +57,25 @@ def test_a_task_a_page_of_wrong_answers_and_the_way_back(open_page, served):  # 
     expect(page.locator("#lk-bench-controls")).to_be_hidden()
     page.get_by_role("button", name="Choose task and models").click()
     expect(page.locator("#lk-bench-task")).to_be_visible()
+
+
+def test_a_late_answer_to_a_control_does_not_undo_a_newer_step(open_page, served):  # noqa: F811
+    page = open_page(served + "?tab=benchmarks&m=made-vlm")
+    expect(page.locator("#lk-bench-errors .lk-figure").first).to_be_visible(timeout=40_000)
+    late = []
+
+    def slowly(route):  # the first is answered by the app at once, and told to the page later
+        if late:
+            route.continue_()
+        else:
+            late.extend((route, route.fetch()))
+
+    page.route(lambda url: "/gradio_api/run/predict" in url, slowly)
+    choose(page, "lk-bench-task", "UTKFace, race")
+    page.wait_for_timeout(300)
+    page.evaluate("window.likeness.open('tab=benchmarks&audit=small&task=celeba-makeup&m=made-vlm')")
+    expect(page.locator("#lk-bench-task input")).to_have_value(re.compile("heavy makeup"))
+    late[0].fulfill(response=late[1])
+    page.wait_for_timeout(1_500)
+    expect(page).to_have_url(re.compile("task=celeba-makeup"))
+    expect(page.locator("#lk-bench-task input")).to_have_value(re.compile("heavy makeup"))

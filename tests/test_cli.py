@@ -154,3 +154,14 @@ def test_a_reader_that_stops_reading(tmp_path, cache, buffered):
     done = subprocess.run(command, cwd=ROOT, stdout=writer, text=True, timeout=120, **more)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has /dev/full")
+def test_an_output_that_is_full_or_closed(tmp_path, cache):
+    imported(write(tmp_path / "in" / "Alpha" / "nurse" / "1.png", png()).parents[2], cache)
+    command = f"{sys.executable} -m backend status a --cache {cache}"
+    for end, status, words in ((">/dev/full", 1, "could not be written (No space left"), (">&-", 0, "")):
+        shell = ["bash", "-c", f"{command} {end}"]
+        more = {"stderr": subprocess.PIPE, "env": {**os.environ, "PYTHONUNBUFFERED": ""}}
+        done = subprocess.run(shell, cwd=ROOT, text=True, timeout=120, **more)
+        assert done.returncode == status and words in done.stderr and "Traceback" not in done.stderr

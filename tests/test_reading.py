@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from samples import ROOT
@@ -12,7 +13,7 @@ from backend.probes.ask import load_models
 from backend.probes.drawing import read_drawing
 from backend.probes.hiring import read_questions
 from backend.probes.prompts import read_options, read_styles
-from backend.reading import MOST_TOML, SpecError, toml_of
+from backend.reading import MOST_TOML, SpecError, text_of, toml_of
 from backend.spec import load_spec
 
 TASKS = read_tasks()
@@ -36,6 +37,7 @@ def test_a_file_that_no_reader_takes(tmp_path, name):
         ("x = " + "[" * 5_000, "nested more than 20 deep"),
         ("x" + ".x" * 3_000 + " = 1", "nested more than 20 deep"),
         ('"x y"' + ' . "x y"' * 90_000 + " = 1", "nested more than 20 deep"),
+        ("a." * 150 + '"\\"".' * 60_000 + "x = 1", "nested more than 20 deep"),
         ("x = 0x" + "f" * 9_000, "more than 64 bits"),
         ("\n" * (MOST_TOML + 1), "larger than 1,000,000 bytes"),
         ("= 1", "is no TOML"),
@@ -50,6 +52,31 @@ def test_a_file_that_no_reader_takes(tmp_path, name):
     os.mkfifo(path)
     with pytest.raises(SpecError, match=r"given\.toml is no regular file"):
         READERS[name](path)
+
+
+def test_a_path_that_no_system_has():
+    with pytest.raises(SpecError, match=r"cannot be read .*null byte"):
+        toml_of(Path("a\0b.toml"), "give another")
+
+
+def test_a_folder_that_becomes_a_link_meanwhile(tmp_path, monkeypatch):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "in" / "deep" / "list.csv").write_text("ours")
+    (tmp_path / "out" / "list.csv").write_text("secret")
+    assert text_of(tmp_path / "in" / "deep" / "list.csv", tmp_path / "in") == "ours"
+    real = os.path.realpath
+
+    def exchanged(path, *more):
+        found = real(path, *more)
+        if str(path).endswith("deep/list.csv") and not (tmp_path / "in" / "deep").is_symlink():
+            (tmp_path / "in" / "deep").rename(tmp_path / "in" / "was")
+            (tmp_path / "in" / "deep").symlink_to(tmp_path / "out")
+        return found
+
+    monkeypatch.setattr(os.path, "realpath", exchanged)
+    with pytest.raises(SpecError, match=r"is no regular file|leads out of the folder"):
+        text_of(tmp_path / "in" / "deep" / "list.csv", tmp_path / "in")
 
 
 def test_a_long_list_on_one_line_is_read(tmp_path):

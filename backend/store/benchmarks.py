@@ -110,9 +110,7 @@ def too_much(tasks: Mapping[str, BenchmarkTask]) -> str:
         return f"one model can have {MOST_TASKS} tasks in an audit; give it another name in its file for more"
     for name, task in tasks.items():
         if len(json.dumps({"name": name, **_plain(task)}, ensure_ascii=True)) > LONGEST_TASK:
-            return (
-                f"the names of classes and groups of task {name!r} are too long: take a --group with fewer or shorter"
-            )
+            return f"the names of classes and groups of task {name!r} are too long: take another --group"
     return ""
 
 
