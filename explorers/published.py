@@ -59,6 +59,7 @@ STYLE = """<style>
 .published-words h2 { font-size: 1.35rem; font-weight: 600; line-height: 1.3; margin: .5rem 0; }
 .published-words .note { color: var(--body-text-color); opacity: .85; font-size: .92em; margin-top: .5rem; }
 .published-words p { margin: .35rem 0; }
+.published-words a { text-decoration: underline; }
 .published-legend { display: flex; flex-wrap: wrap; gap: .4rem 1.25rem; padding: 0; margin: .5rem 0; font-size: .92em; }
 .published-legend li { list-style: none; margin: 0; }
 .published-legend .scale { display: inline-block; width: 9rem; height: 1.1em; vertical-align: -.15em;
