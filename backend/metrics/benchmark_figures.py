@@ -141,20 +141,30 @@ def fairness(
     resampled, alike = _drawn(items, judged)
     figures, by_class, even = _fair(items.whole, resampled, alike, {c: classes[c] for c in judged})
     shown = tuple(_group(value, items.whole[g], classes) for g, value in enumerate(values))
-    gap, chance = (one[ACCURACY_GAP] for one in (resampled, alike))
-    found = figure(_accuracy_gap(items.whole), gap, items.items.n, True, _ONE if len(values) < 2 else "")
-    figures[ACCURACY_GAP], mixed = _widened(found, shown), not comparable(items.sizes)
-    if not mixed:
-        figures[ACCURACY_GAP] = _reaching(figures[ACCURACY_GAP], chance, ACCURACY_GAP)
-    even[ACCURACY_GAP] = figure(np.nan if mixed or len(values) < 2 else chance.mean(), chance, items.items.n)
+    mixed = not comparable(items.sizes)
+    figures[ACCURACY_GAP], even[ACCURACY_GAP] = _gap(items, resampled[ACCURACY_GAP], alike[ACCURACY_GAP], shown, mixed)
+    chances = _chances(items, alike, judged, mixed)
+    return Fairness(figures, even, by_class, shown, len(labels) - len(known), chances)
+
+
+def _gap(
+    items: Grouped, resampled: Floats, alike: Floats, groups: Sequence[Group], mixed: bool
+) -> tuple[Figure, Figure]:
+    """The accuracy gap and what it comes to in groups that are alike; `mixed`: groups cannot be told from labels, so
+    that nothing is known of the latter."""
+    one, n = len(groups) < 2, items.items.n
+    found = _widened(figure(_accuracy_gap(items.whole), resampled, n, True, _ONE if one else ""), groups)
+    found = found if mixed else _reaching(found, alike, ACCURACY_GAP)
+    return found, figure(np.nan if mixed or one else alike.mean(), alike, n)
+
+
+def _chances(items: Grouped, alike: dict[str, Floats], judged: Sequence[int], mixed: bool) -> dict[str, float]:
+    """`Fairness.chance`."""
     told = {"accuracy": accuracy(items.whole), "answers": selection_rates(items.whole.sum(axis=-2))[:, judged]}
     told["answers given labels"] = told["answers"]
-    lost = dict.fromkeys(("accuracy", "answers given labels"), mixed)
-    chances = {
-        name: np.nan if len(values) < 2 or lost.get(name) else as_uneven(held, alike[name], items.sizes.sum(axis=1))
-        for name, held in told.items()
-    }
-    return Fairness(figures, even, by_class, shown, len(labels) - len(known), chances)
+    lost = set(told) if len(items.sizes) < 2 else {"accuracy", "answers given labels"} if mixed else set()
+    sizes = items.sizes.sum(axis=1)
+    return {name: np.nan if name in lost else as_uneven(held, alike[name], sizes) for name, held in told.items()}
 
 
 def _drawn(items: Grouped, judged: Sequence[int]) -> tuple[dict[str, Floats], dict[str, Floats]]:
