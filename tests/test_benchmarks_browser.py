@@ -67,12 +67,14 @@ def test_a_late_answer_to_a_control_does_not_undo_a_newer_step(open_page, served
     def slowly(route):  # the first is answered by the app at once, and told to the page later
         if late:
             route.continue_()
-        else:
-            late.extend((route, route.fetch()))
+            return
+        late.append(route)
+        late.append(route.fetch())
 
     page.route(lambda url: "/gradio_api/run/predict" in url, slowly)
     choose(page, "lk-bench-task", "UTKFace, race")
-    page.wait_for_timeout(300)
+    while len(late) < 2:
+        page.wait_for_timeout(50)
     page.evaluate("window.likeness.open('tab=benchmarks&audit=small&task=celeba-makeup&m=made-vlm')")
     expect(page.locator("#lk-bench-task input")).to_have_value(re.compile("heavy makeup"))
     late[0].fulfill(response=late[1])
