@@ -112,12 +112,8 @@ def _unpinned(stores: Mapping[str, Audit], params: dict[str, list[str]], kept: P
     return params
 
 
-def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
-    """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
-    made = SimpleNamespace(steps=steps("lk-neutral", SLUG))
-    made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-neutral-audit")
-    heading = gr.HTML(min_height=64, elem_id="lk-neutral-heading", **BOARD)
-    drawer("lk-neutral-controls", "Choose what was asked, and of whom")
+def _asked_controls(made: SimpleNamespace) -> None:
+    """What was asked, and of whom."""
     with gr.Column(elem_id="lk-neutral-controls"), gr.Row():
         made.attribute = _box("Attribute", "attribute", 120)
         made.measure = _box("Measure", "measure", 220)
@@ -128,6 +124,29 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
             label="Models (none: all)", multiselect=True, elem_id="lk-neutral-models", min_width=200
         )
         made.published = gr.Checkbox(True, label="Published models too", min_width=160)
+
+
+def _row_controls(made: SimpleNamespace) -> None:
+    """Which rows the heatmap has, and what its cells show."""
+    made.rows = _box("Rows", "rows", 170)
+    made.order = _box("Order", "order", 170)
+    made.query = gr.Textbox(
+        label="Find a row",
+        placeholder="press Enter",
+        max_length=state.LONGEST_QUERY,
+        elem_id="lk-neutral-query",
+        min_width=150,
+    )
+    made.full = gr.Checkbox(label="Intervals and n in the cells", min_width=180)
+
+
+def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
+    """Lay the tab out. `shown` are the parts that a view fills, in the order of `_updates`."""
+    made = SimpleNamespace(steps=steps("lk-neutral", SLUG))
+    made.audit = gr.Dropdown(list(stores), label="Audit", visible=len(stores) > 1, elem_id="lk-neutral-audit")
+    heading = gr.HTML(min_height=64, elem_id="lk-neutral-heading", **BOARD)
+    drawer("lk-neutral-controls", "Choose what was asked, and of whom")
+    _asked_controls(made)
     sentence = gr.HTML(min_height=60, **BOARD)
     with gr.Row():
         with gr.Column(min_width=340):
@@ -135,16 +154,7 @@ def _components(stores: Mapping[str, Audit]) -> SimpleNamespace:
         with gr.Column(min_width=340):
             bars = gr.HTML(**BOARD)
     with gr.Column() as heat_controls, gr.Row():
-        made.rows = _box("Rows", "rows", 170)
-        made.order = _box("Order", "order", 170)
-        made.query = gr.Textbox(
-            label="Find a row",
-            placeholder="press Enter",
-            max_length=state.LONGEST_QUERY,
-            elem_id="lk-neutral-query",
-            min_width=150,
-        )
-        made.full = gr.Checkbox(label="Intervals and n in the cells", min_width=180)
+        _row_controls(made)
     heat = gr.HTML(min_height=300, js_on_load=WATCH + PNG, elem_id="lk-neutral-board", **BOARD)
     with gr.Row() as for_spread:
         with gr.Column(min_width=340):
