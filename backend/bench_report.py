@@ -35,7 +35,10 @@ def print_benched(name: str, task_name: str, done: Benched) -> None:
         print(f"Left out: {number:,} x {clean_text(reason)[:300]}")
     for note in (task.note, done.source.note):
         print(clean_text(note) if note else "", end="\n" if note else "")
-    print("In brackets: 95 % intervals over images (of shares Wilson's, of all else by bootstrap).")
+    print(
+        "In brackets: 95 % intervals over images (of shares Wilson's, of all else by bootstrap; for the accuracy gap "
+        "Newcombe's joined to that)."
+    )
     print(f"{name} has {count(len(done.answers), 'answer')} of {clean_text(done.source.title)} to {task_name} now.")
 
 

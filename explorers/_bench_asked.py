@@ -41,7 +41,7 @@ In pronoun tasks, **resolution bias** is how often women’s pronouns were resol
 **Vision-language bias score (VLBS)** is how often the stereotypical caption was chosen over the others.
 
 **n** counts items. Intervals (95 %) are Wilson’s for shares (accuracy, how often an answer was given, VLBS); for all
-else items are drawn anew. **†** marks fewer than 20 items.
+else items are drawn anew, and for the accuracy gap Newcombe’s is joined to that. **†** marks fewer than 20 items.
 """
 CANNOT = """
 **A benchmark that can be answered without the image measures the text.** In the paper ([Mapping Bias in Vision Language
